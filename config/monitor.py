@@ -33,6 +33,10 @@ class MonitorTable(Table):
     disturbance_thrust_ratio: Positive = 0.4
     #: mean torque on a joint that is not explained by the model, as a part of the motor's limit
     residual_torque_ratio: Positive = 0.03
+    #: beside it, in parts of the friction that the joint's own key has: what is not known of it in motion, and what a
+    #: joint at rest may hold in addition
+    friction_error: NotNegative = 0.5
+    static_friction: NotNegative = 1.5
     #: the same as numbers, by coordinate, instead of a part of the data sheet
     residual_n: dict[Name, Positive] = Field(default_factory=dict)
     residual_n_m: dict[Name, Positive] = Field(default_factory=dict)

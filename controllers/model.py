@@ -64,7 +64,11 @@ class ControlModel(Kinematics):
         pushed = {thrusters.pushed(bed).name for thrusters in bed.devices_of(Thrusters).values()}
         roots = [i for name in sorted(pushed) for i in self._indices(self.layout.root_u(bed.module(name)))]
         known = {GROUND, *self.layout.q}
-        own = [c for c in bed.contacts if {c.first.module, c.second.module} & set(self.layout.q)]
+        own = [
+            c
+            for c in bed.contacts
+            if {c.first.module, c.second.module} & set(self.layout.q) and not _stays_open(bed, c)
+        ]
         self.closed = [c for c in own if {c.first.module, c.second.module} <= known and _stays_closed(bed, c)]
         #: those that grips close and open
         self.switched = [c for c in own if {c.first.module, c.second.module} <= known and c.name in bed.grips]
@@ -309,6 +313,12 @@ class ControlModel(Kinematics):
     @staticmethod
     def _indices(part: slice) -> range:
         return range(part.start, part.stop)
+
+
+def _stays_open(bed: Testbed, contact: Contact) -> bool:
+    """Whether grips could close a contact, but do so in none of the contact sets of the run."""
+    closes = any(contact.name in closed for closed in bed.contact_sets)
+    return bool(bed.switches and not closes and not kind_of(contact.kind).one_sided)
 
 
 def _stays_closed(bed: Testbed, contact: Contact) -> bool:

@@ -42,28 +42,31 @@ class DisturbanceTable(Table):
     after_s: Annotated[float, Field(ge=0.0, le=60.0)] = 0.7
     #: time constant of the wrench on a base, and of the torque on a joint
     base_time_s: Time = 1.0
-    joint_time_s: Time = 1.0
+    joint_time_s: Time = 0.3
     #: largest wrench on a base, in forces and moments of its weakest thruster
     base_ratio: Annotated[float, Field(gt=0.0, le=10.0)] = 1.2
-    #: largest torque on a joint, as a part of its motor's limit
+    #: largest torque on a joint, as a part of its motor's limit; the friction of the joint comes on top of it
     joint_ratio: Annotated[float, Field(gt=0.0, le=1.0)] = 0.03
 
 
 class DisturbanceObserver:
     """The observer of a testbed; its memory is the disturbance itself, in the coordinates of u [N, N m].
 
-    Velocities without an actuator have none: nothing could act against it. Nor has a testbed where contacts touch the
-    controlled modules, because contact forces are unexplained too.
+    Velocities without an actuator have none: nothing could act against it. Nor has a testbed with contacts that the
+    model ignores, because their forces are unexplained too. Under contacts that the model has, M du is the part of the
+    impulse that moves the robot; the part that only loads a contact is not observed.
     """
 
-    def __init__(self, table: DisturbanceTable, bed: Testbed) -> None:
+    def __init__(self, table: DisturbanceTable, bed: Testbed, knows_contacts: bool) -> None:
         n = len(bed.known.velocities)
         #: of each velocity, zero where nothing is observed
         self.limit: Array = np.zeros(n)
         self._gain = np.zeros(n)
-        if table.observe and bed.explains_motion:
+        if table.observe and knows_contacts:
+            frictions = joint_frictions(bed)
             for i, torque in motor_torques(bed).items():
-                self.limit[i], self._gain[i] = table.joint_ratio * torque, 1.0 / table.joint_time_s
+                friction, _ = frictions.get(i, (0.0, 0.0))
+                self.limit[i], self._gain[i] = table.joint_ratio * torque + friction, 1.0 / table.joint_time_s
             for i, force in weakest_thrust(bed).items():
                 self.limit[i], self._gain[i] = table.base_ratio * force, 1.0 / table.base_time_s
 
@@ -82,6 +85,13 @@ def motor_torques(bed: Testbed) -> dict[int, float]:
     """The torque limit of each motor [N m], by the index of its velocity."""
     devices = bed.devices_of(Motors).values()
     return {bed.known.joint_u(motor.joint): motor.torque_limit_n_m for device in devices for motor in device.units}
+
+
+def joint_frictions(bed: Testbed) -> dict[int, tuple[float, float]]:
+    """Friction [N m, N] and the rate below which it fades out, of each joint that has any, by its velocity's index."""
+    joints = ((bed.known.name(module, joint.name), joint) for module in bed.known.modules for joint in module.joints)
+    frictions = {bed.known.joint_u(name): joint.resistance[1:] for name, joint in joints}
+    return {i: (friction, v0) for i, (friction, v0) in frictions.items() if friction}
 
 
 def weakest_thrust(bed: Testbed) -> dict[int, float]:

@@ -138,7 +138,7 @@ class KalmanEstimator:
 
         banks = [delivery for _, delivery in self._valves if isinstance(delivery, ValveBank)]
         self._bank_memory = joined_memory(banks)
-        unknown = UnknownForces(options.disturbance, options.thruster_faults, bed, options.translation_m_s2_per_rthz)
+        unknown = UnknownForces(options.disturbance, options.thruster_faults, model, options.translation_m_s2_per_rthz)
         #: disturbance, faults, and what finds them
         self._unknown, self._disturbance = unknown.memory.copy(), np.zeros(self._n)
         self._faults = unknown.faults

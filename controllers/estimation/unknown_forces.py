@@ -21,7 +21,7 @@ from granite.controllers.estimation.thruster_faults import (
 from granite.controllers.model import ControlModel
 
 if TYPE_CHECKING:
-    from granite.config.testbed import Testbed
+    pass
 
 
 class UnknownForces:
@@ -31,8 +31,11 @@ class UnknownForces:
     bases that float in space have no finder.
     """
 
-    def __init__(self, disturbance: DisturbanceTable, faults: ThrusterFaultTable, bed: Testbed, density: float) -> None:
-        self._observer = DisturbanceObserver(disturbance, bed)
+    def __init__(
+        self, disturbance: DisturbanceTable, faults: ThrusterFaultTable, model: ControlModel, density: float
+    ) -> None:
+        bed = model.bed
+        self._observer = DisturbanceObserver(disturbance, bed, knows_contacts=not model.ignored)
         n_u, devices = len(bed.known.velocities), list(bed.devices_of(Thrusters).values())
         #: where the faults are in the memory
         self.faults = slice(n_u, n_u + len(bed.thrusters))

@@ -11,9 +11,10 @@ static int task_space_control(const struct parameters *p, struct memory *m, cons
 #endif
     const struct kernel *k = ks->task_space + (int)set;
     k->arg[0] = row + ROW_STATE_Q, k->arg[1] = row + ROW_STATE_U;
-    k->arg[2] = row + ROW_REFERENCE_Q, k->arg[3] = row + ROW_REFERENCE_U, k->arg[4] = row + ROW_REFERENCE_A;
-    k->arg[5] = task, k->arg[6] = p->law_stiffness, k->arg[7] = p->law_damping;
-    k->arg[8] = p->law_target_gains;
+    k->arg[2] = row + ROW_STATE_DISTURBANCE;
+    k->arg[3] = row + ROW_REFERENCE_Q, k->arg[4] = row + ROW_REFERENCE_U, k->arg[5] = row + ROW_REFERENCE_A;
+    k->arg[6] = task, k->arg[7] = p->law_stiffness, k->arg[8] = p->law_damping;
+    k->arg[9] = p->law_target_gains;
     k->res[0] = x, k->res[1] = row + ROW_DEMAND_ACCELERATION, k->res[2] = row + ROW_DEMAND_FORCE;
     for (int i = 3; i < 8; i++)
         k->res[i] = 0; /* the programme itself */

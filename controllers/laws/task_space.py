@@ -3,6 +3,7 @@
 The equations of motion with the grips in force are affine in the actuators x (torques, and wrenches of thrusters):
 
     u' = u0 + U x                                            (Schur complement of the closed contacts, `mrds`)
+    u0 = u'(q, u, d + r(u))                                  d: estimated disturbance, r: resistance of the joints
     a_i = a_ref + K_v (v_ref - v) + K_p (x_ref - x)          demanded acceleration of task i
     min over x   sum_i w_i |J_i u' + J_i' u - a_i|^2 + e |x|^2      lower <= x <= upper
 
@@ -94,7 +95,7 @@ class TaskSpace:
 
     def __init__(self, options: Options, model: ControlModel) -> None:
         bed = model.bed
-        self._n_wrench, self._driven = model.n_wrench, model.driven
+        self._n_wrench, self._undisturbed = model.n_wrench, np.zeros(model.n)
         gains = [options.gain(c.name, c.name in model.layout.joints) for c in model.layout.velocities]
         #: current gains of the coordinates, which may be changed between two ticks
         self.stiffness, self.damping = (np.array([gain[i] for gain in gains]) for i in (0, 1))
@@ -173,7 +174,8 @@ class TaskSpace:
         """Accelerations, and the generalised force of the best torques and wrenches."""
         kernel = self._kernels[self._contacts.follow(state.holding)]
         gains = self.stiffness, self.damping, self.target_gains
-        given = state.q, state.u, reference.q, reference.u, reference.a, reference.task, *gains
+        d = state.disturbance if len(state.disturbance) else self._undisturbed
+        given = state.q, state.u, d, reference.q, reference.u, reference.a, reference.task, *gains
         x, acceleration, force, H, f, u0, U, B = kernel.split(kernel.run(given))
         upper, lower = self._upper.copy(), -self._upper
         for i, at, limit in self._wheels:
@@ -206,8 +208,8 @@ def _wrench_bounds(model: ControlModel) -> list[Array]:
 def _function(
     model: ControlModel, layout: TaskLayout, options: TaskSpace.Options, gripped: frozenset[str], name: str
 ) -> ca.Function:
-    """(q, u, q_ref, u_ref, a_ref, task, K_p, K_v, gains of targets) -> the optimum without bounds, its acceleration and
-    force; H and f of the programme, u0, U, and B of the force B x."""
+    """(q, u, disturbance, q_ref, u_ref, a_ref, task, K_p, K_v, gains of targets) -> the optimum without bounds, its
+    acceleration and force; H and f of the programme, u0, U, and B of the force B x."""
     actuators = [ca.SX.sym("tau", len(model.driven))]
     force = model.torque_force(actuators[0])
     for device in model.bed.devices_of(Thrusters).values():
@@ -217,20 +219,23 @@ def _function(
         actuators.append(wrench)
     x = ca.vertcat(*actuators)
     acting = ca.Function("acting", [model.q], [ca.densify(ca.jacobian(force, x))])
+    # At the rate of the estimate: tasks of points have no reference of the joints.
+    resisting = ca.Function("resisting", [model.u], [ca.densify(model.resistance(model.u))])
     rows = _rows(model, layout)
     given = [ca.MX.sym(rows.name_in(i), rows.size1_in(i)) for i in range(rows.n_in())]
-    q, u = given[:2]
+    q, u, d = *given[:2], ca.MX.sym("d", model.n)
     B, (J, error, weight) = acting(q), rows(*given)
     moved, load = model.motion_under(gripped), ca.MX.sym("force", model.n)
     accelerated = moved(q, u, load)
-    # The motion is affine in the force: its derivative at zero is exact.
+    # The motion is affine in the force: its derivative is exact.
     per_force = ca.jacobian(accelerated, load)
-    u0, per_force = ca.substitute([accelerated, per_force], [load], [ca.MX.zeros(model.n)])
+    u0, per_force = ca.substitute([accelerated, per_force], [load], [d + resisting(u)])
     U = per_force @ B
     R = J @ U
     H = R.T @ (ca.repmat(weight, 1, R.shape[1]) * R) + options.effort * ca.MX.eye(R.shape[1])
     f = R.T @ (weight * (J @ u0 + error))
     free = _free_optimum(R.shape[1])(H, f)
+    given.insert(2, d)
     return ca.Function(name, given, [ca.densify(part) for part in (free, u0 + U @ free, B @ free, H, f, u0, U, B)])
 
 

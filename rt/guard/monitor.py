@@ -7,7 +7,10 @@ It compares measurements with their prediction, motion with commands, and each t
   of each signal, m <- m + a (innovation - m) with a = 1 - exp(-dt/window), is judged by its own deviation
   sqrt(v), v <- (1 - a)^2 v + a^2.
 - What measurements add to the velocities is what the model did not explain. M(q) times that is an impulse; its mean
-  over the window, r <- r exp(-dt/window) + M du/window, is a residual force, as a momentum observer has it.
+  over the window, r <- r exp(-dt/window) + M du/window, is a residual force, as a momentum observer has it. What the
+  friction of a joint may explain is taken off it: the friction f of the file may be wrong by a part, and at rest it may
+  be anything up to static friction. With the rate v of the reference and the rate v0 below which friction fades out,
+  f (part + static (1 - |v| / sqrt(v^2 + v0^2))), as a mean over the same window.
 - Counters and time stamps go forward, and the reference moves as its own velocity says.
 - A pose arrives latency_s after its exposure. The mean of latency_s + period/2 - age at arrival (a tick sees it half a
   period late) is the error of its time stamps. Innovations hardly show that error: the filter takes constant velocity
@@ -27,7 +30,7 @@ from granite.config.devices.vision import Vision
 from granite.config.reasons import Reason
 from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import residuals
-from granite.controllers.estimation.disturbance import motor_torques, weakest_thrust
+from granite.controllers.estimation.disturbance import joint_frictions, motor_torques, weakest_thrust
 from granite.controllers.estimation.thruster_faults import DEAD, STUCK_OPEN
 
 #: chance that a healthy signal repeats its value as often as the limit of frozen sensors
@@ -216,12 +219,18 @@ class Monitor:
         patiently: it ends the run where no fault was found to explain it.
         """
         monitor, seen, names = self._bed.safety.monitor, self._seen, residuals(self._bed)
-        on_bases = weakest_thrust(self._bed)
+        on_bases, frictions = weakest_thrust(self._bed), joint_frictions(self._bed)
         patient = monitor.disturbance_thrust_ratio / monitor.residual_thrust_ratio
         for i, most in residual_limits(self._bed).items():
             name, force, d = names[i].name, seen.impulse[i] / self._bed.loop.period_s, seen.disturbance[i]
             unexplained = force if i in on_bases else force + d
             mean = self._mean(name, unexplained, monitor.window_s)
+            if i in frictions:
+                friction, v0 = frictions[i]
+                v = seen.u_ref[i]  # a joint that should move and does not is none at rest
+                may_be = monitor.friction_error + monitor.static_friction * (1 - ca.fabs(v) / ca.sqrt(v**2 + v0**2))
+                allowed = self._mean(f"{name} friction", friction * may_be, monitor.window_s)
+                mean = ca.sign(mean) * ca.fmax(ca.fabs(mean) - allowed, 0.0)
             yield Limit(ca.fabs(mean) <= most, Reason.MOTION_UNEXPLAINED, name, mean, most)
             if i in on_bases:
                 mean, most = self._mean(f"{name} disturbance", d, monitor.patience_s), most * patient

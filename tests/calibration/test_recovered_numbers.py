@@ -41,7 +41,7 @@ def test_true_numbers_of_actuators_are_in_the_ellipsoid(kind):
 
 def arm_and_wheel() -> granite.Testbed:
     """A free-flyer with a wheel, whose motor and sensor are devices of their own."""
-    bed = granite.load("free-flyer").model_dump(mode="json", exclude_unset=True)
+    bed = granite.load("free-flyer/clean").model_dump(mode="json", exclude_unset=True)
     [module] = bed["modules"]
     module["bodies"].append({"name": "rotor", "mass_kg": 1.4, "inertia_kg_m2": 0.006})
     module["joints"].insert(0, {"name": "wheel", "parent": module["bodies"][0]["name"], "child": "rotor"})

@@ -119,15 +119,15 @@ def test_commands_and_the_prompt_talk_to_the_loop(granite, channel, monkeypatch)
     assert granite("operate", "hold", "--address", address).code == 0
     assert granite("operate", "gains", "--address", address, "--json").json["gains"][0]["name"] == "base_x_stiffness"
     monkeypatch.setattr(
-        "sys.stdin", io.StringIO("fly\nset-gain elbow_stiffness 20\n\nset-gain elbow_stiffness 1e9\nquit\n")
+        "sys.stdin", io.StringIO("fly\nset-gain elbow_stiffness 120\n\nset-gain elbow_stiffness 1e9\nquit\n")
     )
     said = granite("operate", "--address", address, "--key", "second").out
     assert "no such command" in said
-    assert "expected 4 to 64 1/s2" in said
-    assert "elbow_stiffness 16 -> 20" in said
+    assert "expected 25 to 400 1/s2" in said
+    assert "elbow_stiffness 100 -> 120" in said
     assert "-> 1e+09" not in said
     assert [request.ask for request in loop.asked] == [RequestKind.HOLD, RequestKind.SET_GAIN]
-    assert loop.asked[-1].value == 20.0
+    assert loop.asked[-1].value == 120.0
 
 
 @pytest.mark.parametrize("word", ["help", "?"])

@@ -33,7 +33,7 @@ def session(channel):
     loop, folder, address = channel
     loop.asked.clear()
     with Operator(address, "operator", folder) as operator:
-        for gain, value in (("elbow_stiffness", 16.0), ("base_x_stiffness", 0.64)):
+        for gain, value in (("elbow_stiffness", 100.0), ("base_x_stiffness", 0.64)):
             operator.ask("set_gain", gain=gain, value=value)
         loop.asked.clear()
         yield LiveSession(operator, load("free-flyer")), loop
@@ -41,13 +41,13 @@ def session(channel):
 
 def test_steps_are_sent_to_the_loop_and_undone_in_turn(session):
     live, loop = session
-    assert live.step("elbow_stiffness", "+25 %") == GainStep("elbow_stiffness", 16.0, 20.0)
-    assert live.step("elbow_stiffness", "-10%").after == pytest.approx(18.0)
+    assert live.step("elbow_stiffness", "+25 %") == GainStep("elbow_stiffness", 100.0, 125.0)
+    assert live.step("elbow_stiffness", "-10%").after == pytest.approx(112.5)
     assert live.step("base_x_stiffness", "0.5").after == 0.5
-    assert live.values()["elbow_stiffness"] == pytest.approx(18.0)
-    assert live.a["elbow_stiffness"] == 16.0
+    assert live.values()["elbow_stiffness"] == pytest.approx(112.5)
+    assert live.a["elbow_stiffness"] == 100.0
     back = [live.undo() for _ in range(3)]
-    assert [step.after for step in back] == [0.64, 20.0, 16.0]
+    assert [step.after for step in back] == [0.64, 125.0, 100.0]
     assert live.values() == live.a
     with pytest.raises(InputError, match="no step to undo"):
         live.undo()
@@ -58,9 +58,9 @@ def test_steps_are_sent_to_the_loop_and_undone_in_turn(session):
     ("gain", "to", "said"),
     [
         ("elbow_stifness", "+10%", "did you mean 'elbow_stiffness'"),
-        ("elbow_stiffness", "+150%", "expected 8 to 32 in one step from 16"),
-        ("elbow_stiffness", "-60 %", "expected 8 to 32 in one step from 16"),
-        ("elbow_stiffness", "nan", "expected 8 to 32 in one step from 16"),
+        ("elbow_stiffness", "+150%", "expected 50 to 200 in one step from 100"),
+        ("elbow_stiffness", "-60 %", "expected 50 to 200 in one step from 100"),
+        ("elbow_stiffness", "nan", "expected 50 to 200 in one step from 100"),
         ("elbow_stiffness", "stiffer", "expected a step such as [+]10% or -5%, or a number"),
         ("elbow_stiffness", "10%", "expected a step such as"),
     ],
@@ -74,11 +74,11 @@ def test_a_step_that_is_none_or_too_large_never_reaches_the_loop(session, gain, 
 
 def test_the_loops_bounds_hold_for_steps_too(session):
     live, _ = session
-    live.step("elbow_stiffness", "8")
-    live.step("elbow_stiffness", "4")
-    with pytest.raises(InputError, match=r"set gain was refused: elbow_stiffness = 3\.0: expected 4 to 64 1/s2"):
-        live.step("elbow_stiffness", "3")
-    assert live.undo().after == 8.0
+    live.step("elbow_stiffness", "50")
+    live.step("elbow_stiffness", "25")
+    with pytest.raises(InputError, match=r"set gain was refused: elbow_stiffness = 20\.0: expected 25 to 400 1/s2"):
+        live.step("elbow_stiffness", "20")
+    assert live.undo().after == 50.0
 
 
 def test_what_can_not_be_compared_says_so(session):
@@ -107,7 +107,7 @@ class Slowing:
 
     def __init__(self, log: Path) -> None:
         self.asked: list[str] = []
-        gain = {"name": "elbow_stiffness", "value": 16.0}
+        gain = {"name": "elbow_stiffness", "value": 100.0}
         self._gains = {"ok": True, "bed": "free-flyer", "log": str(log), "gains": [gain]}
 
     def ask(self, do: str, **more: Any) -> dict[str, Any]:
@@ -159,8 +159,8 @@ def test_the_prompt_shows_gains_and_takes_steps(granite, channel, monkeypatch):
     lines = "elbow_damping +10%\nundo\nmark\nab much\nfly\nhold\nnew-key x\ngains\nquit\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(lines))
     said = granite("tune", "free-flyer", "--live", "--address", address).out
-    assert "elbow_damping: 8 -> 8.8" in said
-    assert "elbow_damping: 8.8 -> 8" in said
+    assert "elbow_damping: 20 -> 22" in said
+    assert "elbow_damping: 22 -> 20" in said
     assert "A is the present set" in said
     assert 'ab = "much": expected nothing, or seconds up to 3600' in said
     assert 'command = "fly": no such command' in said

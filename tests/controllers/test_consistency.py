@@ -23,14 +23,13 @@ def errors_of(bed: str, seeds: int, changes: dict[str, float]) -> tuple[Array, A
     return np.mean(squares, axis=0), np.sqrt(np.mean(rates, axis=0))
 
 
-def assert_consistent(bed: str, seeds: int, **changes: float) -> None:
+def assert_consistent(bed: str, seeds: int, **changes: float) -> Array:
     nees, rates = errors_of(bed, seeds, changes)
-    joints = load(bed).devices["joint_sensors"]
     assert ((nees[:3] > 0.4) & (nees[:3] < 1.5)).all(), nees
     # An offset is one number of a run: of n of them the mean square is known to sqrt(2 / n).
-    allowed = 3 * np.sqrt(2 / (seeds * len(joints.joints)))
+    allowed = 3 * np.sqrt(2 / (seeds * len(nees[3:])))
     assert abs(nees[3:].mean() - 1) < allowed, nees
-    assert (rates[3:] < joints.rate_noise_rad_s).all(), rates
+    return rates
 
 
 def test_deviations_contain_the_offsets_of_joint_sensors() -> None:
@@ -41,6 +40,11 @@ def test_offsets_beyond_the_stated_deviation_show() -> None:
     worse = {"loop.duration_s": 3.1, "simulation.plant.devices.joint_sensors.angle_offset_rad": 1.6e-3}
     nees, _ = errors_of("free-flyer", 40, worse)
     assert nees[3:].mean() > 2.5, nees
+
+
+def test_without_friction_rates_of_joints_are_better_than_measured() -> None:
+    _, rates = errors_of("free-flyer/clean", 3, {})
+    assert (rates[3:] < load("free-flyer").devices["joint_sensors"].rate_noise_rad_s).all(), rates
 
 
 @pytest.mark.slow

@@ -143,7 +143,9 @@ def with_friction(friction: float, damping: float = 0.01) -> ControlModel:
     """A free-flyer whose joints resist."""
     joints = [f"modules.vehicle.joints.{joint}" for joint in ("shoulder", "elbow")]
     friction_keys = {f"{joint}.friction_n_m": friction for joint in joints}
-    return ControlModel(load("free-flyer", friction_keys | {f"{joint}.damping_n_m_s": damping for joint in joints}))
+    return ControlModel(
+        load("free-flyer/clean", friction_keys | {f"{joint}.damping_n_m_s": damping for joint in joints})
+    )
 
 
 def test_damping_and_friction_of_the_joints_decelerate_the_model() -> None:
@@ -163,7 +165,7 @@ def test_damping_and_friction_of_the_joints_decelerate_the_model() -> None:
 def test_the_law_adds_the_resistance_at_the_rate_of_the_reference() -> None:
     """Not at that of the estimate, which is noisy."""
     rng, sensors = np.random.default_rng(7), np.zeros(2)
-    m, clean = with_friction(0.01), ControlModel(load("free-flyer"))
+    m, clean = with_friction(0.01), ControlModel(load("free-flyer/clean"))
     q, u, a, zero = rng.normal(size=m.n), rng.normal(size=m.n), rng.normal(size=m.n), np.zeros(m.n)
     u_ref = np.array([0.1, 0.1, 0.1, 0.02, -0.5])
     forces = []

@@ -19,7 +19,7 @@ from granite.rt.run_in_memory import simulate_in_memory
 
 def bed(**law: Any) -> Testbed:
     table = {"kind": "task_computed_torque", "point": "tip", "damping_m": 0.0, **law}
-    return load("free-flyer", {"controller.law": table, "loop.duration_s": 10.0})
+    return load("free-flyer/clean", {"controller.law": table, "loop.duration_s": 10.0})
 
 
 def test_the_point_accelerates_as_its_errors_demand(monkeypatch: pytest.MonkeyPatch) -> None:

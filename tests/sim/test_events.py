@@ -21,7 +21,7 @@ LEVEL = ("simulation.table.ideal=true", "simulation.initial={shoulder_rad=0.4, e
 
 def lab(*events: str, more: tuple[str, ...] = ()) -> Lab:
     """The free-flyer on a level table, with these events."""
-    return Lab(load("free-flyer", [*LEVEL, *more, f"simulation.events=[{', '.join(events)}]"]))
+    return Lab(load("free-flyer/clean", [*LEVEL, *more, f"simulation.events=[{', '.join(events)}]"]))
 
 
 def refused(*events: str, more: tuple[str, ...] = ()) -> InputError:
@@ -132,7 +132,7 @@ def test_a_payload_leaves_the_velocities_as_they_were() -> None:
     np.testing.assert_array_equal(simulated.plant.u, u)
     # It moved along already: from then on the whole keeps its momentum, which is that of the robot and of the payload.
     run(simulated, 0.5, 0.1)
-    loaded = load("free-flyer", [*LEVEL, "modules.vehicle.bodies.base.mass_kg=75.0"]).modules[0]
+    loaded = load("free-flyer/clean", [*LEVEL, "modules.vehicle.bodies.base.mass_kg=75.0"]).modules[0]
     body = loaded.bodies[0].model_copy(
         update={
             "com_m": (0.2 * 25 / 75, -0.1 * 25 / 75),

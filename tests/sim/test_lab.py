@@ -17,7 +17,7 @@ def simulated(bed):
 
 def run(*overrides, ticks=400):
     """Samples and true states of a run with a fixed programme of commands."""
-    bed = load("free-flyer", overrides=list(overrides))
+    bed = load("free-flyer/clean", overrides=list(overrides))
     lab, devices, _ = simulated(bed)
     plant = lab.plant
     devices.open()

@@ -116,7 +116,7 @@ def test_a_spatial_body_tumbles_with_its_momentum_and_a_unit_quaternion():
 @pytest.mark.parametrize("drag", ["coulomb", "viscous"])
 def test_drag_only_ever_takes_energy(drag):
     overrides = [*MOVING, "simulation.table.tilt_g=0.0", "simulation.table.drag_ratio=1e-2"]
-    bed = load("free-flyer", overrides=[*overrides, f"simulation.table.drag='{drag}'"])
+    bed = load("free-flyer/clean", overrides=[*overrides, f"simulation.table.drag='{drag}'"])
     energy = energies(Plant(bed), Model(bed.modules[0]), 3.0, 300)
     assert np.all(np.diff(energy) < 0)
 
@@ -129,7 +129,7 @@ def test_viscous_drag_slows_pure_translation_exponentially():
         "simulation.table.drag_ratio=1e-3",
         "simulation.table.drag_speed_m_s=0.01",
     ]
-    plant = Plant(load("free-flyer", overrides=overrides))
+    plant = Plant(load("free-flyer/clean", overrides=overrides))
     plant.advance(2.0)
     assert plant.u[0] == pytest.approx(0.1 * math.exp(-2.0 * 1e-3 * 9.81 / 0.01), rel=1e-9)
     np.testing.assert_allclose(plant.u[1:], 0.0, atol=1e-12)
@@ -157,24 +157,24 @@ def test_table_pulls_downhill_alike_on_every_body():
         "simulation.table.tilt_g=1e-3",
         "simulation.table.tilt_direction_rad=2.0",
     ]
-    plant = Plant(load("free-flyer", overrides=overrides))
+    plant = Plant(load("free-flyer/clean", overrides=overrides))
     plant.advance(1.0)
     want = 9.81e-3 * np.array([math.cos(2.0), math.sin(2.0), 0.0, 0.0, 0.0])
     np.testing.assert_allclose(plant.u, want, atol=1e-12)
 
 
 def test_on_an_ideal_table_rest_is_rest_to_the_bit():
-    plant = Plant(load("free-flyer", overrides=["simulation.table.ideal=true"]))
+    plant = Plant(load("free-flyer/clean", overrides=["simulation.table.ideal=true"]))
     start = plant.q
     plant.advance(5.0)
     assert np.array_equal(plant.q, start)
 
 
 def test_an_ideal_table_is_one_without_slope_and_drag():
-    ideal = Plant(load("free-flyer", overrides=[*MOVING, "simulation.table.ideal=true"]))
+    ideal = Plant(load("free-flyer/clean", overrides=[*MOVING, "simulation.table.ideal=true"]))
     level = Plant(
         load(
-            "free-flyer",
+            "free-flyer/clean",
             overrides=[*MOVING, "simulation.table.tilt_g=0.0", "simulation.table.drag_ratio=0.0"],
         )
     )
@@ -185,7 +185,7 @@ def test_an_ideal_table_is_one_without_slope_and_drag():
 
 def test_steps_are_small_enough_for_the_preset():
     """The fixed steps against an adaptive integrator with a tight tolerance, all effects on."""
-    bed = load("free-flyer", overrides=MOVING)
+    bed = load("free-flyer/clean", overrides=MOVING)
     plant, model = Plant(bed), Model(bed.modules[0])
     mass = np.array([b.mass_kg for b in bed.modules[0].bodies])
     table = bed.simulation.table
@@ -220,7 +220,7 @@ def test_steps_are_small_enough_for_the_preset():
 
 def test_advancing_at_once_or_in_parts_is_the_same_to_the_bit():
     """Whether a call of compiled code makes a whole tick or one step, and whatever the valves do meanwhile."""
-    bed = load("free-flyer", overrides=[*MOVING, "devices.thrusters.simulated.tank_n_s=20.0"])
+    bed = load("free-flyer/clean", overrides=[*MOVING, "devices.thrusters.simulated.tank_n_s=20.0"])
     parts = {"at once": [300], "ticks": 60 * [5], "steps": 300 * [1], "uneven": 30 * [7, 0, 1, 2]}
     found = {}
     for name, steps in parts.items():
@@ -245,7 +245,7 @@ def test_observers_see_every_step_at_its_time():
             for k, x in enumerate(path):
                 self.seen[last - len(path) + 1 + k] = x.copy()
 
-    bed = load("free-flyer", overrides=MOVING)
+    bed = load("free-flyer/clean", overrides=MOVING)
     plant, again, witness = Plant(bed), Plant(bed), Witness()
     plant.observers.append(witness)
     plant.advance(0.018)
@@ -300,7 +300,7 @@ def test_without_rate_filters_the_rates_are_the_true_ones():
 
 
 def test_state_handed_out_does_not_change_later():
-    plant = Plant(load("free-flyer", overrides=MOVING))
+    plant = Plant(load("free-flyer/clean", overrides=MOVING))
     q = plant.q
     kept = q.copy()
     plant.advance(0.1)
@@ -309,4 +309,4 @@ def test_state_handed_out_does_not_change_later():
 
 def test_a_step_that_does_not_divide_the_period_is_refused():
     with pytest.raises(InputError, match="physics_step_s"):
-        Plant(load("free-flyer", overrides=["simulation.physics_step_s=0.0015"]))
+        Plant(load("free-flyer/clean", overrides=["simulation.physics_step_s=0.0015"]))

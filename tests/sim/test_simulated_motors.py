@@ -11,13 +11,13 @@ def lab_with_motors(bed):
 
 
 def test_torque_is_limited_and_reported():
-    _, motors = lab_with_motors(load("free-flyer"))
+    _, motors = lab_with_motors(load("free-flyer/clean"))
     np.testing.assert_array_equal(motors.write(0.0, np.array([5.0, -3.0])).values, [2.0, -1.0])
     np.testing.assert_array_equal(motors.write(0.0, np.array([0.3, -0.2])).values, [0.3, -0.2])
 
 
 def test_the_limited_torque_is_what_moves_the_robot_until_the_next_one():
-    bed = load("free-flyer", overrides=["simulation.table.ideal=true", "simulation.initial={}"])
+    bed = load("free-flyer/clean", overrides=["simulation.table.ideal=true", "simulation.initial={}"])
     plant, motors = lab_with_motors(bed)
     motors.write(0.0, np.array([50.0, 0.0]))
     plant.advance(0.002)
@@ -27,7 +27,7 @@ def test_the_limited_torque_is_what_moves_the_robot_until_the_next_one():
 
 
 def test_stop_is_no_torque_at_once():
-    bed = load("free-flyer", overrides=["simulation.table.ideal=true", "simulation.initial={}"])
+    bed = load("free-flyer/clean", overrides=["simulation.table.ideal=true", "simulation.initial={}"])
     plant, motors = lab_with_motors(bed)
     model = Model(bed.modules[0])
     motors.write(0.0, np.array([1.0, 0.5]))
@@ -41,7 +41,7 @@ def test_stop_is_no_torque_at_once():
 def test_a_wrong_gain_shows_in_the_motion_and_not_in_the_frame():
     level = ["simulation.table.ideal=true", "simulation.initial={}"]
     plain, weak = (
-        lab_with_motors(load("free-flyer", overrides=[*level, *more]))
+        lab_with_motors(load("free-flyer/clean", overrides=[*level, *more]))
         for more in ([], ["devices.motors.simulated.gain={shoulder=0.5, elbow=0.5}"])
     )
     for plant, motors in (plain, weak):
@@ -53,7 +53,7 @@ def test_a_wrong_gain_shows_in_the_motion_and_not_in_the_frame():
 
 def test_the_seed_draws_gains_within_the_error_of_the_motors():
     def gains(seed):
-        bed = load("free-flyer", overrides=["devices.motors.simulated.gain_error=0.05", f"seed={seed}"])
+        bed = load("free-flyer/clean", overrides=["devices.motors.simulated.gain_error=0.05", f"seed={seed}"])
         _, motors = lab_with_motors(bed)
         frame = motors.write(0.0, np.array([1.0, 0.5]))
         np.testing.assert_array_equal(frame.values, [1.0, 0.5])

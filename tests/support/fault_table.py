@@ -97,8 +97,9 @@ TABLE = (
         "thrusters report an opening of 2", "thrusters", "offset", (Reason.APPLIED_OUT_OF_RANGE,), 0.01,
         tuple(f"{unit}_opening" for unit in THRUSTERS), (2.0,),
     ),
+    Row("motor the wrong way", "motors", "torque_factor", ANY_JOINT, 0.3, JOINTS, (-1.0,)),
     Row("motor dead", "motors", "torque_factor", ANY_JOINT, 2.0, JOINTS, (0.0,)),
-    Row("motor at half or double torque", "motors", "torque_factor", ANY_JOINT, 5.0, JOINTS, (0.5, 2.0)),
+    Row("motor at half torque", "motors", "torque_factor", ANY_JOINT, 5.0, JOINTS, (0.5,)),
     Row("thruster stuck open", "thrusters", "stuck_open", (UNEXPLAINED, Reason.THRUSTER_STUCK_OPEN), 8.0, THRUSTERS),
     Row("thruster dead", "thrusters", "dead", (UNEXPLAINED, Reason.THRUSTER_DEAD), 8.0, THRUSTERS),
 )  # fmt: skip

@@ -50,10 +50,10 @@ def test_a_client_gets_and_sets_gains_and_what_is_out_of_bounds_is_refused(tmp_p
         answers["words"] = put(client, "words", elbow_stiffness="stiff", base_x_stiffness=True)
         answers["none"] = put(client, "none", elbow_stifness=20)
         answers["long"] = put(client, "long", **{"x" * 100_000: 1.0})
-        many = [{"name": "elbow_stiffness", "value": 17 + 1e-4 * i} for i in range(1000)]
+        many = [{"name": "elbow_stiffness", "value": 101 + 1e-4 * i} for i in range(1000)]
         client.send("setParameters", parameters=many, id="many")
         answers["many"] = client.parameters("many")
-        answers["good"] = put(client, "good", elbow_stiffness=20)  # an integer is a number
+        answers["good"] = put(client, "good", elbow_stiffness=120)  # an integer is a number
 
     with talking(testbed, tmp_path / "run.mcap", talk, ("/log",), 0.3, live_gains=True) as (client, summary):
         pass
@@ -65,24 +65,24 @@ def test_a_client_gets_and_sets_gains_and_what_is_out_of_bounds_is_refused(tmp_p
     assert answers["words"] == {name: known[name].value for name in ("base_x_stiffness", "elbow_stiffness")}
     assert answers["none"] == answers["long"] == {}
     assert answers["many"] == answers["all"]
-    assert answers["good"] == {"elbow_stiffness": 20.0}
+    assert answers["good"] == {"elbow_stiffness": 120.0}
     lines = said(client)
-    assert b"refused: elbow_stiffness = 1000000.0: expected 4 to 64 1/s2" in lines
-    assert b'refused: elbow_stiffness = "stiff": expected 4 to 64 1/s2' in lines
+    assert b"refused: elbow_stiffness = 1000000.0: expected 25 to 400 1/s2" in lines
+    assert b'refused: elbow_stiffness = "stiff": expected 25 to 400 1/s2' in lines
     assert b"did you mean 'elbow_stiffness'?" in lines
     assert b"a name of 100000 characters, expected at most 64" in lines
     assert b"set 1000 parameters: expected at most 64" in lines
     # The loop did it once, at the beginning of a tick, along a ramp; the log says who asked.
     log = api.read_log(tmp_path / "run.mcap")
     (request,) = [event for event in log.events if event["name"] == "operator_request"]
-    assert request["text"] == "client 1 of the live view asked for set gain elbow_stiffness to 20: done"
+    assert request["text"] == "client 1 of the live view asked for set gain elbow_stiffness to 120: done"
     assert request["text"].encode() in lines
-    assert {"name": "elbow_stiffness", "type": "float64", "value": 20.0} in [
+    assert {"name": "elbow_stiffness", "type": "float64", "value": 120.0} in [
         each for message in client.received if "id" not in message for each in message.get("parameters", ())
     ]
     stiffness = log["/operation"].elbow_stiffness_gain
-    assert (stiffness[0], stiffness[-1]) == (known["elbow_stiffness"].value, 20.0)
-    assert np.abs(np.diff(stiffness)).max() < 0.05 * abs(20.0 - known["elbow_stiffness"].value)
+    assert (stiffness[0], stiffness[-1]) == (known["elbow_stiffness"].value, 120.0)
+    assert np.abs(np.diff(stiffness)).max() < 0.05 * abs(120.0 - known["elbow_stiffness"].value)
     assert replay(log).first is None
 
 
@@ -90,7 +90,7 @@ def test_without_permission_gains_can_only_be_read(tmp_path: Path):
     testbed, answers = bed(0.6), {}
 
     def talk(client: Connection) -> None:
-        answers["set"] = put(client, "set", elbow_stiffness=20.0)
+        answers["set"] = put(client, "set", elbow_stiffness=120.0)
 
     with talking(testbed, tmp_path / "run.mcap", talk, ("/log",), 0.3) as (client, _):
         pass
@@ -108,7 +108,7 @@ def test_a_flood_of_settings_and_nonsense_disturbs_nothing(tmp_path: Path):
         client.link.send("nonsense")
         until = time.monotonic() + 4.0
         while time.monotonic() < until:
-            value = 16 + 4 * (len(sent) % 2)
+            value = 100 + 4 * (len(sent) % 2)
             good, bad = ({"name": "elbow_stiffness", "value": each} for each in (value, 1e9))
             sent.append(client.link.send(json.dumps({"op": "setParameters", "parameters": [good, bad] * 10})))
 
@@ -120,7 +120,7 @@ def test_a_flood_of_settings_and_nonsense_disturbs_nothing(tmp_path: Path):
     assert replay(log).first is None
     gains = log["/operation"].elbow_stiffness_gain
     assert gains.min() >= gains[0] - 1e-9
-    assert gains.max() <= 20.0
+    assert gains.max() <= 104.0
 
 
 @pytest.mark.usefixtures("interpreted")

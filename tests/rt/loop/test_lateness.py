@@ -37,7 +37,7 @@ def test_ticks_that_are_caught_up_are_never_later_than_the_limit():
 
 
 def test_lateness_up_to_the_limit_is_handled_by_the_policy():
-    changes = "loop.longest_lateness_s=6.0", "safety.monitor.counter_step=2000"
+    changes = "loop.longest_lateness_s=6.0", "safety.monitor.counter_step=2000", "safety.monitor.torque_step_ratio=none"
     outcome, *_ = run(*changes, clock=SlowClock({10: 5.0}), ticks=1200)
     assert outcome.reason is Reason.PASSED
     assert outcome.overruns == 1

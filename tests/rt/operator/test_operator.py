@@ -30,7 +30,7 @@ from tests.support.operator_clients import SILENCE_S, Answering, Hasty, free_add
 from tests.support.operator_clients import channel as channel
 from tests.support.operator_clients import no_patience as no_patience
 
-GAINS = (around("elbow_stiffness", "1/s2", 16.0, "stiffness"),)
+GAINS = (around("elbow_stiffness", "1/s2", 100.0, "stiffness"),)
 
 
 def give_away(path):
@@ -120,10 +120,10 @@ def test_a_bad_name_of_a_key_is_refused(name, tmp_path):
         (b'{"do": "set_gain"}', "with the keys do"),
         (b'{"do": "set_gain", "gain": "knee", "value": 1}', "the law has no such gain"),
         (b'{"do": "set_gain", "gain": ["x"], "value": 1}', "the law has no such gain"),
-        (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": NaN}', "expected 4 to 64 1/s2"),
-        (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": true}', "expected 4 to 64 1/s2"),
-        (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": 65}', "expected 4 to 64 1/s2"),
-        (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": 1' + b"0" * 400 + b"}", "expected 4 to 64 1/s2"),
+        (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": NaN}', "expected 25 to 400 1/s2"),
+        (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": true}', "expected 25 to 400 1/s2"),
+        (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": 401}', "expected 25 to 400 1/s2"),
+        (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": 1' + b"0" * 400 + b"}", "expected 25 to 400 1/s2"),
         (b'{"do": "hold", "do": "stop"}', "no JSON"),
         (b'"' + b"x" * 2000 + b'"', "a message of 2002 bytes"),
     ],
@@ -158,16 +158,16 @@ def test_a_command_reaches_the_loop_with_its_sender_and_is_answered(channel):
     loop.asked.clear()
     with Operator(address, "operator", folder) as first, Operator(address, "second", folder) as second:
         assert first.ask("hold")["ok"]
-        answer = second.ask("set_gain", gain="elbow_stiffness", value=20.0)
+        answer = second.ask("set_gain", gain="elbow_stiffness", value=120.0)
         assert (answer["ok"], answer["mode"], answer["bed"]) == (True, "holding", "free-flyer")
         listed = {gain["name"]: gain["value"] for gain in first.ask("gains")["gains"]}
-    assert listed["elbow_stiffness"] == 20.0
+    assert listed["elbow_stiffness"] == 120.0
     names = [loop.link.names[request.sender - 1] for request in loop.asked]
     assert [(r.ask, name) for r, name in zip(loop.asked, names, strict=True)] == [
         (RequestKind.HOLD, "operator"),
         (RequestKind.SET_GAIN, "second"),
     ]
-    assert loop.asked[1].value == 20.0
+    assert loop.asked[1].value == 120.0
 
 
 def test_an_operator_who_watches_and_falls_silent_is_reported_and_one_who_leaves_is_not(channel):

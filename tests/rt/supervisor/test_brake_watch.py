@@ -28,7 +28,7 @@ def test_actuators_that_are_wrong_from_the_start_are_not_braked_with(name: str):
 
 @pytest.mark.parametrize("wrong", IN_CONTACT, ids=lambda wrong: wrong.what)
 def test_a_wrong_motor_of_a_robot_in_contact_ends_its_brake(wrong: WrongActuators):
-    found = fastest_rate("two-arm-catch", wrong)
+    found = fastest_rate("two-arm-catch/clean", wrong)
     assert found.ended == "brake_fails"
     assert found.after <= MOST
     assert found.lasted_s <= 0.05
@@ -38,7 +38,7 @@ def test_a_wrong_motor_shows_before_its_joint_is_fast():
     reversed_motors = next(wrong for wrong in wrong_motors(load("free-flyer")) if wrong.units == "all")
     found = fastest_rate("free-flyer", reversed_motors)
     assert found.ended == "sensor_outliers"
-    assert found.after < 0.3
+    assert found.after < 0.6
 
 
 @pytest.mark.slow

@@ -256,9 +256,9 @@ def test_a_gain_changes_along_a_ramp_and_the_command_does_not_jump():
     bed = load("free-flyer")
     names = [gain.name for gain in bed.control.law.live_gains(bed)]
     gain = names.index("elbow_stiffness")
-    done = scripted({3.0: Request(RequestKind.SET_GAIN, 1, gain, 48.0)}, "loop.duration_s=5")
+    done = scripted({3.0: Request(RequestKind.SET_GAIN, 1, gain, 132.0)}, "loop.duration_s=5")
     values = done.column("/operation", "elbow_stiffness_gain")
-    assert (values[599], values[-1]) == (16.0, 48.0)
+    assert (values[599], values[-1]) == (100.0, 132.0)
     assert np.abs(np.diff(values)).max() <= 32.0 * 0.005 / 0.5 + 1e-9
     torque = done.column("/verdict", "motors_elbow_torque_n_m")
     assert np.abs(np.diff(torque[590:720])).max() < 2 * np.abs(np.diff(torque[460:590])).max()
