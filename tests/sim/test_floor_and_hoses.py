@@ -123,6 +123,22 @@ def test_pads_hold_on_a_slope_below_static_friction_and_slide_on_a_steeper_one(d
     np.testing.assert_allclose(slides.u[:2] - before, G * 1e-3 * downhill, rtol=1e-6, atol=1e-12)
 
 
+def test_pads_that_stick_take_energy_whatever_pushes_them() -> None:
+    """Under a push that jumps at random, the drag has never given more than it took."""
+    push = [{"kind": "push", "at_s": 1e3, "duration_s": 1.0, "body": "base"}]
+    table = LEVEL | {"drag_ratio": 1e-3, "pad_radius_m": 0.1, "stiction": {"presliding_m": 1e-4}}
+    moved, rng = puck({"table": table, "events": push, "audit": True}), np.random.default_rng(5)
+    given, drag, scale = 0.0, [], MASS * G * 1e-3 * np.array([1.0, 1.0, 0.1])
+    for k in range(1500):
+        wrench, before = scale * rng.uniform(-6, 6, 3) if k % 3 == 0 else np.zeros(3), moved.q
+        moved.pushes = np.array([*wrench[:2], 0.0, wrench[2]])
+        moved.advance((k + 1) / 100)
+        given += float(wrench @ (moved.q - before))
+        drag.append(moved.work - given)
+    assert max(drag) < 1e-9
+    assert min(drag) < -1e-4
+
+
 def test_pads_bring_a_puck_to_rest_and_stop_its_turning() -> None:
     table = LEVEL | {"drag_ratio": 1e-3, "pad_radius_m": 0.1, "stiction": {"presliding_m": 1e-4}}
     moved = puck({"table": table, "initial": {"base_x_m_s": 0.05, "base_heading_rad_s": 0.1}})

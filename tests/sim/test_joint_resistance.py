@@ -210,6 +210,35 @@ def test_a_sliding_joint_comes_to_rest_and_stays() -> None:
     assert rest == pytest.approx(0.5 * INERTIA * 0.5**2 / 0.5, rel=0.02)
 
 
+@pytest.mark.parametrize("part", [0.6, -0.85])
+def test_a_joint_under_a_load_below_break_away_does_not_move_for_minutes(part: float) -> None:
+    """No creep at all: Coulomb friction that fades out would turn it by 0.5 rad."""
+    plant = Plant(bed("revolute", 0.0, table=STICKS, friction=0.5, fades=1e-2))
+    ramp("revolute", plant, 0.0, part * 1.5 * 0.5, 2.0)
+    plant.advance(20.0)
+    rest = plant.q[0]
+    plant.advance(200.0)
+    assert abs(plant.q[0] - rest) < 1e-12
+    assert abs(rest) < 3e-3
+
+
+@pytest.mark.parametrize(
+    "table", [STICKS, STICKS | {"asymmetry": 0.5, "spread": 0.5}, {}], ids=["sticks", "leans", "fades"]
+)
+def test_friction_never_gives_energy(table: dict[str, Any]) -> None:
+    """Under a load that jumps at random, friction has never given more than it took, though bristles are springs."""
+    plant, rng = Plant(bed("revolute", 0.0, table=table, friction=0.5, fades=1e-2)), np.random.default_rng(3)
+    given, friction = 0.0, []
+    for k in range(1500):
+        torque, before = rng.uniform(-2, 2) if k % 3 == 0 else 0.0, plant.q[0]
+        load("revolute", plant, torque)
+        plant.advance((k + 1) / 100)
+        given += torque * (plant.q[0] - before)
+        friction.append(plant.work - given)
+    assert max(friction) < 1e-7
+    assert min(friction) < -0.02
+
+
 def test_static_friction_needs_joints_that_stick() -> None:
     with pytest.raises(ValidationError, match=r"static_ratio = 1\.5: joints do not stick, expected sticks = true"):
         bed("revolute", 0.0, table={"static_ratio": 1.5})
