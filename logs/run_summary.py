@@ -203,6 +203,8 @@ class Ending(TypedDict):
 
     ended: str
     text: str
+    #: where a fault led to others: each with the time of its notice, in their order; the first is the cause
+    chain: NotRequired[list[str]]
     ended_at_s: NotRequired[float]
     fault: NotRequired[str]
     fault_in: NotRequired[str]  #: a user's own part that raised it, with file and line

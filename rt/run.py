@@ -363,6 +363,12 @@ class Run:
             words["final_rate"] = named_values(self.bed.velocities, truth.u)
         if outcome.verdict is not None and outcome.verdict.stop:
             words["text"] = sentence(subjects(self.bed), outcome.verdict)
+        if len(outcome.chain) > 1:
+            names = [f"{Reason(fault.reason).name.lower()} at {fault.t:.3f} s" for fault in outcome.chain]
+            words["chain"] = names
+            words["text"] = f"{', then '.join(names)}; first: {sentence(subjects(self.bed), outcome.chain[0])}" + (
+                f"; last: {words['text']}"
+            )
         if outcome.detail:
             words["text"] += f": {outcome.detail}"
         if outcome.not_stopped:

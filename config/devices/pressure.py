@@ -26,6 +26,9 @@ class Pressure(Device):
     thrusters: Name | None = None
     #: with a full tank, where the thrusters have their thrust of the data sheet
     full_pa: Positive = 7e5
+    #: of a supply with a regulator: above this the thrusters have their thrust of the data sheet; None: only when full.
+    #: Below it the estimator takes thrust to be proportional to the pressure
+    regulated_pa: Positive | None = None
     #: below this it is a fault: low_pressure
     low_pa: NotNegative = 5e5
     noise_pa: NotNegative = 1e3
@@ -36,6 +39,11 @@ class Pressure(Device):
     def step_pa(self) -> float:
         """Of the converter."""
         return self.range_pa / (1 << self.converter_bits)
+
+    @property
+    def full_thrust_pa(self) -> float:
+        """The least pressure with the thrust of the data sheet."""
+        return self.regulated_pa or self.full_pa
 
     def supplied(self, bed: Testbed) -> str:
         """The device of thrusters.

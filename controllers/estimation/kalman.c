@@ -27,6 +27,16 @@ static void kalman_follow_grips(const struct parameters *p, struct memory *m, co
 #endif
 }
 
+/* Thrust by that of the data sheet at the measured supply pressure; 1 before the first measurement. */
+static double kalman_thrust_ratio(const double *frame, double full)
+{
+    double ratio = frame[FRAME_VALUES] / full;
+    if (!frame[FRAME_NUMBER] || !kalman_is_finite(frame + FRAME_VALUES, 1))
+        return 1;
+    ratio = ratio > 0 ? ratio : 0;
+    return ratio < 1 ? ratio : 1;
+}
+
 /* Predict over one period, to time t; with `updates`, also the measurement update by joint sensors. */
 static void kalman_predict(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *row,
                            double t, double gate, int updates)
@@ -41,11 +51,16 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
         const double *applied = row + APPLIED_FRAME[KALMAN_THRUSTERS[i]];
         if (KALMAN_THROTTLES) {
             copy(to, applied + FRAME_VALUES, KALMAN_VALVES_OF[i]);
-            continue;
+        } else {
+            struct bank bank = kalman_bank(p, m, ks, i);
+            bank_command(&bank, applied[FRAME_T], applied + FRAME_VALUES);
+            bank_mean(&bank, t - p->period[0], t, to);
         }
-        struct bank bank = kalman_bank(p, m, ks, i);
-        bank_command(&bank, applied[FRAME_T], applied + FRAME_VALUES);
-        bank_mean(&bank, t - p->period[0], t, to);
+        if (KALMAN_PRESSURE[i] >= 0) {
+            double ratio = kalman_thrust_ratio(row + SENSOR_FRAME[KALMAN_PRESSURE[i]], p->kalman_full_pressure[i]);
+            for (int k = 0; k < KALMAN_VALVES_OF[i]; k++)
+                to[k] *= ratio;
+        }
     }
     to = measured;
     for (int i = 0; i < KALMAN_JOINTS; i++, to += KALMAN_JOINT_SIZE[i - 1]) {

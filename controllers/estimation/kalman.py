@@ -15,6 +15,7 @@ from granite.config.base import Name, Positive, Table
 from granite.config.devices.grips import Grips
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.devices.motors import Motors
+from granite.config.devices.pressure import Pressure
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable, find
@@ -136,6 +137,10 @@ class KalmanEstimator:
             for name, device in bed.devices_of(Thrusters).items()
         ]
 
+        #: of each device of thrusters: index of the sensor of its supply pressure, and the pressure of full thrust [Pa]
+        gauges = bed.devices_of(Pressure).items()
+        supplies = {gauge.supplied(bed): (names.index(name), gauge.full_thrust_pa) for name, gauge in gauges}
+        self._pressures = [supplies.get(name, (-1, 1.0)) for name in bed.devices_of(Thrusters)]
         banks = [delivery for _, delivery in self._valves if isinstance(delivery, ValveBank)]
         self._bank_memory = joined_memory(banks)
         unknown = UnknownForces(options.disturbance, options.thruster_faults, model, options.translation_m_s2_per_rthz)
@@ -218,6 +223,7 @@ class KalmanEstimator:
                 "KALMAN_TORQUES_OF": self._torques,
                 "KALMAN_THRUSTERS": [actuator for actuator, _ in self._valves],
                 "KALMAN_VALVES_OF": self._openings,
+                "KALMAN_PRESSURE": [sensor for sensor, _ in self._pressures],
                 "KALMAN_BANK": [0, *accumulate(map(len, memories))],
                 "KALMAN_BANK_SIZE": [bank.size for bank in banks],
             },
@@ -229,6 +235,7 @@ class KalmanEstimator:
                 "kalman_observing": np.array([self._observing]),
                 "kalman_timing": np.array([bank.timing for bank in banks]),
                 "kalman_sets": self._sets,
+                "kalman_full_pressure": np.array([full for _, full in self._pressures]),
                 "kalman_amplitude": self.modes.amplitude,
                 "kalman_rate": self.modes.rate,
             },
@@ -322,9 +329,12 @@ class KalmanEstimator:
                 self._set[0], self._holding[:] = held, applied[self._grips].values
         torques = [applied[i].values for i in self._motors]
         openings = []
-        for i, delivery in self._valves:
+        for (i, delivery), (sensor, full) in zip(self._valves, self._pressures, strict=True):
             delivery.command(applied[i].t, applied[i].values)
-            openings.append(delivery.mean_opening(t - self._period, t))
+            opening = delivery.mean_opening(t - self._period, t)
+            if sensor >= 0:
+                opening = opening * _thrust_ratio(frames[sensor], full)
+            openings.append(opening)
         measured, numbers = [], []
         for number, joint in zip(self._joint_number, self._joints, strict=True):
             frame = frames[joint.sensor]
@@ -372,6 +382,14 @@ class _JointReading:
         angles, rates = np.split(frame.values, 2)
         x[self._angles], x[self._rates] = angles[self._places], rates[self._places]
         x[self.extra] = np.repeat(rates[self._places], self.n_extra)
+
+
+def _thrust_ratio(frame: Frame, full: float) -> float:
+    """Thrust by that of the data sheet at the measured supply pressure; 1 before the first measurement."""
+    pressure = frame.values.item(0)
+    if not frame.number or not isfinite(pressure):
+        return 1.0
+    return min(max(pressure / full, 0.0), 1.0)
 
 
 def _joint_sensors(model: ControlModel) -> dict[str, JointSensors]:

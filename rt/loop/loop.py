@@ -68,6 +68,8 @@ class Outcome:
     overruns: int = 0
     t: float = 0.0
     verdict: Verdict | None = field(default=None, repr=False)
+    #: the faults that led there, in the order of their notice
+    chain: tuple[Verdict, ...] = field(default=(), repr=False)
     fault: BaseException | None = field(default=None, repr=False)
     #: the signal that ended the run, the lateness, or where the loop was blocked
     detail: str = ""
@@ -219,6 +221,7 @@ class Loop:
             k += 1
         if (ended_by := self.supervisor.ended_by) is not None:
             outcome.verdict, outcome.reason = ended_by, Reason(ended_by.reason)
+            outcome.chain = tuple(self.supervisor.chain)
 
     def _note_overrun(self, t: float) -> None:
         """Report a burst once, when it is full."""

@@ -46,6 +46,8 @@ _SEVERITY = {mode: RESPONSES.index(response) for response, mode in _MODES.items(
 _RUNNING = RunMode.RUNNING
 #: rates with a limit, and the modes that bring them to rest
 _RATES = (Reason.JOINT_TOO_FAST, Reason.BASE_TOO_FAST)
+#: what weak thrust or a wrong mass also shows, and must not end a brake: its watch does, where it drives
+_LEFT_TO_THE_WATCH = (Reason.MOTION_UNEXPLAINED,)
 _BRAKING = (RunMode.HOLDING, RunMode.STOPPING, RunMode.ARMED, RunMode.FLOATING)
 
 
@@ -99,6 +101,8 @@ class Supervisor:
         self.mode, self.cause = RunMode.RUNNING, Reason.PASSED
         #: the verdict, or the request as one, that led to the mode
         self._because: Verdict | None = None
+        #: the faults of the present brake or hold in the order of their notice: the first is the cause of the others
+        self.chain: list[Verdict] = []
         #: mode, cause and verdict before a fault: back there once it has cleared itself
         self._returns_to: tuple[RunMode, Reason, Verdict | None] = (RunMode.RUNNING, Reason.PASSED, None)
         #: ticks that do not count as running, because an operator is there to end them
@@ -303,6 +307,9 @@ class Supervisor:
             return True
         if answer.response == "warn" or t - self._first_seen[reason] < answer.lasting_s:
             return True
+        if self.mode is RunMode.STOPPING and reason in _LEFT_TO_THE_WATCH:
+            self._note(Verdict(t, self._stacks.no_command, reason, subject, value, limit, False))
+            return True
         return RESPONSES.index(answer.response) <= _SEVERITY.get(self.mode, -1)
 
     def judge(self, t: float, verdict: Verdict) -> Verdict:
@@ -385,10 +392,17 @@ class Supervisor:
         elif mode is not self.mode and self.mode is not RunMode.DISARMED:  # who is disarmed rests already
             self._returns_to = self.mode, self.cause, self._because
             self._because = verdict
+            self._note(verdict)
             self._enter(t, mode, reason)
+
+    def _note(self, verdict: Verdict) -> None:
+        """Add a fault to the chain."""
+        if verdict.reason not in [fault.reason for fault in self.chain]:
+            self.chain.append(verdict)
 
     def _end(self, t: float, verdict: Verdict, at_once: bool = False) -> None:
         """Brake to rest and end the run, or end it with this tick where nothing can brake."""
+        self._note(verdict)
         reason = Reason(verdict.reason)
         brakes = self.mode not in (RunMode.DISARMED, RunMode.STOPPED) and not self._is_untrusted()
         brakes = brakes and self._stacks.can_brake and self._state is not None and self._state.ready
@@ -434,6 +448,7 @@ class Supervisor:
         if not self._stacks.stay(self._reference):
             self._stacks.resume(self._behaviour_time, self._reference.q, repeats=repeats)
         self.mode, self.cause, self._since, self._because = RunMode.RUNNING, Reason.PASSED, t, None
+        self.chain.clear()
         self._has_switched = True
 
     def _is_at_rest(self) -> bool:

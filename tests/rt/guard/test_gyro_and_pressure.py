@@ -81,6 +81,39 @@ def test_a_tank_that_runs_low_ends_the_run_under_control():
     assert speed < 0.01
 
 
+SMALL_TANK = {"devices.pressure": {"full_pa": 7e5, "low_pa": 3e5}, "devices.thrusters.simulated.tank_n_s": 4.0}
+
+
+@pytest.mark.slow
+def test_thrust_is_taken_to_fall_with_the_measured_pressure():
+    """Without that the run ended at 64 mm/s by sensor_outliers."""
+    log = granite.simulate(granite.load("atmos", SMALL_TANK))
+    assert log.summary["ended"] == "low_pressure"
+    assert "chain" not in log.summary
+    assert np.hypot(log["/truth"].base_x_m_s[-1], log["/truth"].base_y_m_s[-1]) < 0.03
+
+
+@pytest.mark.slow
+def test_motion_that_weak_thrust_leaves_unexplained_does_not_end_a_brake():
+    """The file says that a regulator keeps the thrust, which it does not."""
+    small = {"devices.thrusters.simulated.tank_n_s": 6.0}
+    pressure = {"devices.pressure": {"full_pa": 7e5, "low_pa": 3e5, "regulated_pa": 1e5}}
+    log = granite.simulate(granite.load("free-flyer", {**pressure, **small}))
+    assert [fault.split()[0] for fault in log.summary["chain"]] == ["low_pressure", "motion_unexplained"]
+    assert log.summary["ended"] == "low_pressure"
+    assert np.hypot(log["/truth"].base_x_m_s[-1], log["/truth"].base_y_m_s[-1]) < 0.015  # 35 mm/s where it ended
+
+
+def test_the_sentence_has_the_chain_of_faults_with_its_first_cause():
+    low = {"kind": "fault", "device": "pressure", "what": "offset", "unit": "supply_pressure_pa", "value": -3e5}
+    silent = {"kind": "fault", "device": "joint_sensors", "what": "silent"}
+    events = [{**low, "at_s": 0.5}, {**silent, "at_s": 0.55}]
+    log = granite.simulate(granite.load("free-flyer", {**BOTH, "simulation.events": events, "loop.duration_s": 2.0}))
+    assert log.summary["ended"] == "sensor_stale"
+    assert log.summary["chain"] == ["low_pressure at 0.500 s", "sensor_stale at 0.600 s"]
+    assert log.summary["text"].startswith("low_pressure at 0.500 s, then sensor_stale at 0.600 s; first: the supply")
+
+
 @pytest.mark.slow
 def test_they_are_rehearsed_on_their_channels(tmp_path):
     from granite.rt.rehearsal.rehearsal import rehearsal
