@@ -18,16 +18,18 @@ import numpy as np
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from granite.config.errors import InputError
-from granite.console.page_control import PageControl, possible_commands
+from granite.console.page_control import FOR_ALL, PageControl, possible_commands
 from granite.console.run_feed import RunFeed
 from granite.console.shown_signals import column_of, topics_of
 from granite.logs.extremes import known
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Coroutine, Mapping
 
 #: frames that may be under way, and signals of a page
 _UNDER_WAY, _MOST_SIGNALS = 2, 64
+#: commands and previews of a page that may wait for their answers
+_MOST_TASKS = 16
 #: frames a second at most; time between two looks at health and status [s]; rows that health looks at [s]
 _FRAME_S, _STATUS_S, _HEALTH_S = 1 / 32, 0.5, 2.0
 #: a frame that a page has not drawn after this time is not waited for: it was hidden [s]
@@ -35,6 +37,9 @@ _PATIENCE_S = 2.0
 _CONTROLS = ("take", "take_over", "pass_on", "release")
 #: of the first frame: points of a signal, at most
 _HISTORY = 4000
+
+#: fields of a command beside its name
+_FIELDS = frozenset(("gain", "value", "target", "rates", "action", "duration_s"))
 
 _numbers = count(1)
 
@@ -104,15 +109,15 @@ class LivePage:
         self._seen = self._feed.count
         await self._send_frame("history", thin)
 
-    async def _on_ask(self, number: int, do: str, gain: str | None = None, value: float | None = None) -> None:
+    async def _on_ask(self, number: int, do: str, **more: Any) -> None:
         if self._operation is None:
             await self._say("answer", number=number, do=do, ok=False, text="refused: this page may only look")
             return
-        more = {} if gain is None else {"gain": gain, "value": value}
-        # Not waited for here: an emergency stop must be heard while another command is under way.
-        task = asyncio.create_task(self._answer(number, do, more))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        if unknown := more.keys() - _FIELDS:
+            raise InputError(f"unknown fields {sorted(unknown)}", expected=", ".join(_FIELDS))
+        if len(self._tasks) >= _MOST_TASKS and do not in FOR_ALL:
+            raise InputError(f"{len(self._tasks)} requests are under way", expected="their answers first")
+        self._begin(self._answer(number, do, more))
 
     async def _answer(self, number: int, do: str, more: dict[str, Any]) -> None:
         assert self._operation is not None
@@ -120,6 +125,20 @@ class LivePage:
         await self._say("answer", **{**answer, "number": number, "do": do})
         if do == "set_gain":
             await self._say("gains", gains=self._operation.gains)
+
+    async def _on_preview(self, number: int, target: dict[str, float]) -> None:
+        """Where a goal would lead, and why the loop would refuse it; nothing is sent to the loop."""
+        if self._operation is not None and len(self._tasks) < _MOST_TASKS:
+            self._begin(self._answer_preview(number, target))
+
+    async def _answer_preview(self, number: int, target: dict[str, float]) -> None:
+        await self._say("preview", number=number, **await self._feed.preview(target))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do it beside hearing: an emergency stop must be heard while another answer is under way."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _on_alive(self) -> None:
         """A sign of life: of the page in control it becomes one of an operator."""
@@ -181,6 +200,8 @@ class LivePage:
                 )
                 if self._operation is not None:
                     await self._say("gains", gains=self._operation.gains)
+                    await self._operation.read_goals()
+                    await self._say("goals", **self._operation.goals)
             if knows_shapes and not knows_plan and feed.plan is not None:
                 knows_plan = True
                 await self._say("plan", points=feed.plan)
@@ -199,6 +220,7 @@ class LivePage:
         if self._operation is not None and not self._feed.is_over:
             # As they were asked for: those of the rows are on their way there.
             self._operation.read_gains_soon()
+            status["lease"] = self._operation.lease
             status["gains"] = [gain["value"] for gain in self._operation.gains]
         await self._say("status", **status, asked_by=self._asked_by)
 
@@ -232,4 +254,4 @@ class LivePage:
             await self._socket.send_bytes(whole)
 
 
-_KINDS = {kind: kind for kind in ("drawn", "signals", "ask", "alive", "control")}
+_KINDS = {kind: kind for kind in ("drawn", "signals", "ask", "alive", "control", "preview")}

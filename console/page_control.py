@@ -17,15 +17,17 @@ from granite.rt.operator.client import Operator
 from granite.rt.operator.keys import CONSOLE
 
 #: what every page may ask for, in control or not
-_FOR_ALL = ("hold", "stop", "emergency_stop")
+FOR_ALL = ("hold", "stop", "emergency_stop")
 #: time between two looks at the gains [s]
 _GAINS_S = 0.4
-_COMMANDS = ("arm", "start", "restart", "float", "reset", "set_gain")
+_COMMANDS = ("arm", "start", "restart", "float", "reset", "set_gain", "go", "jog", "act", "lease")
+#: a jog is repeated while a hand moves: it never waits behind another command
+_LANES = {"jog": "jog", "emergency_stop": "urgent", "stop": "urgent", "hold": "urgent"}
 
 
 def possible_commands() -> dict[str, list[str]]:
     """By mode: the commands that the loop would not refuse in it."""
-    names = [*_FOR_ALL, *_COMMANDS]
+    names = [*FOR_ALL, *_COMMANDS]
     limited = {ask.name.lower(): [mode.name.lower() for mode in modes] for ask, modes in POSSIBLE_IN.items()}
     modes = [mode.name.lower() for mode in RunMode if mode not in (RunMode.STOPPED, RunMode.STOPPING)]
     return {mode: [name for name in names if mode in limited.get(name, modes)] for mode in modes}
@@ -37,23 +39,27 @@ class PageControl:
     def __init__(self, address: str) -> None:
         self._address = address
         self._connections: dict[str, Operator] = {}
-        self._locks = {lane: asyncio.Lock() for lane in ("urgent", "usual", "watch")}
+        self._locks = {lane: asyncio.Lock() for lane in ("urgent", "usual", "jog", "watch")}
         #: the page in control, by its number, and its last sign of life by `time.monotonic`
         self.holder: int | None = None
         self.heard_at = 0.0
         self.gains: list[dict[str, Any]] = []
+        #: what goals may name, as the channel lists it
+        self.goals: dict[str, Any] = {}
+        #: who has the controls of goals, and since when, as the loop said last
+        self.lease: dict[str, Any] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._read_at = 0.0
 
     async def ask(self, page: int, do: str, more: dict[str, Any]) -> dict[str, Any]:
         """The answer of the loop to a command of a page: `ok`, `text`, `mode`, and how long it took."""
-        if do not in (*_FOR_ALL, *_COMMANDS):
+        if do not in (*FOR_ALL, *_COMMANDS):
             return {"ok": False, "text": f"refused: no command '{do[:40]}'"}
-        if do not in _FOR_ALL and page != self.holder:
+        if do not in FOR_ALL and page != self.holder:
             return {"ok": False, "text": "refused: another page is in control, expected take control first"}
         began = time.perf_counter()
         try:
-            answer = await self._send("urgent" if do in _FOR_ALL else "usual", do, **more)
+            answer = await self._send(_LANES.get(do, "usual"), do, **more)
         except InputError as error:
             return {"ok": False, "text": f"refused: {error}"}
         if do == "set_gain":
@@ -64,6 +70,12 @@ class PageControl:
         """The gains of the law with their bounds."""
         with contextlib.suppress(InputError):
             self.gains = (await self._send("usual", "gains")).get("gains", [])
+
+    async def read_goals(self) -> None:
+        """The goals that the behaviour takes."""
+        with contextlib.suppress(InputError):
+            answer = await self._send("usual", "goals")
+            self.goals = {key: answer[key] for key in ("coordinates", "actions", "jog_s") if key in answer}
 
     def read_gains_soon(self) -> None:
         """Look from time to time, not more often than twice a second: another operator may have changed one."""
@@ -103,4 +115,6 @@ class PageControl:
         async with self._locks[lane]:
             if lane not in self._connections:
                 self._connections[lane] = await asyncio.to_thread(Operator, self._address, CONSOLE)
-            return await asyncio.to_thread(self._connections[lane].ask, do, **more)
+            answer = await asyncio.to_thread(self._connections[lane].ask, do, **more)
+            self.lease = answer.get("lease")
+            return answer

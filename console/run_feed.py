@@ -132,6 +132,19 @@ class RunFeed:
             ],
         }
 
+    async def preview(self, target: dict[str, float]) -> dict[str, Any]:
+        """A goal as the loop would judge it now: its duration, its path, the pose at its end, or the refusal."""
+        if self.bed is None or self.channels is None or self.scene is None or not self.count:
+            return {"ok": False, "text": "refused: the run has not begun"}
+        row, place = self._ring[(self.count - 1) % len(self._ring)], self.channels.place
+        motion = np.concatenate([row[place("/reference", entry)] for entry in ("q", "u", "a")]).tolist()
+        try:
+            found = await self._worker.ask("preview", to_json(self.bed), motion, target)
+        except RefusedOrderError as error:
+            return {"ok": False, "text": f"refused: {error}"}
+        poses = np.array(found.pop("poses"))
+        return {**found, **self.scene.preview(row, poses)}
+
     async def _find_plan(self, bed: Testbed) -> None:
         with contextlib.suppress(RefusedOrderError):
             self.plan = await self._worker.ask("plan", to_json(bed))

@@ -12,7 +12,7 @@ from granite.config.testbed import Testbed
 from granite.logs.channels import Channels
 from granite.views.plots.projection import best_projections
 from granite.views.plots.silhouette import Silhouette
-from granite.views.scene_rows import SceneRows
+from granite.views.scene_rows import DrawnParts, SceneRows
 
 
 class Picture(NamedTuple):
@@ -28,6 +28,7 @@ class TableScene:
     def __init__(self, bed: Testbed, channels: Channels, first: Array) -> None:
         self._rows, self._bed = SceneRows(bed, channels, first), bed
         scene = self._rows.scene
+        self._reference = channels.place("/reference", "q")
         self._axes = [0, 1] if bed.planar else [0, 1, 2]
         #: columns of status, x and y of each pose that a camera reports
         self._seen = [
@@ -119,6 +120,16 @@ class TableScene:
                 at = self._rows.at_reference(row, parts) if reference else self._rows.at(row)
                 points.append([round(at[number][axis], 4) for axis in self._axes])
         return points
+
+    def preview(self, row: Array, poses: Array) -> dict[str, Any]:
+        """The path of the point that is followed over some poses of the reference, and all points at the last one."""
+        parts, path, at = DrawnParts(True, True), [], []
+        for q in poses:
+            moved = row.copy()
+            moved[self._reference] = q
+            at = self._rows.at_reference(moved, parts)
+            path.append([round(at[self._rows.scene.main.followed][axis], 4) for axis in self._axes])
+        return {"path": path, "points": [round(at[i][axis], 4) for i in self._ghost for axis in self._axes]}
 
     def sides(self, rows: Array) -> list[list[int]]:
         """Axes of the projections in which the motion of these rows is best seen."""

@@ -19,6 +19,7 @@ from granite.logs.comparison import compare
 from granite.logs.extremes import extremes_of, known
 from granite.logs.json_records import finite
 from granite.logs.log import Log, read_log
+from granite.rt.operator.goal_requests import GoalRequests
 
 #: logs that stay open, small pictures that are kept, and rows of a difference that are read
 _OPEN, _SKETCHES, _DIFFERENCE = 4, 500, 40_000
@@ -32,6 +33,7 @@ class Workshop:
     def __init__(self, progress: Callable[[float], None]) -> None:
         self._progress = progress
         self._logs: dict[str, tuple[tuple[int, int], OpenLog]] = {}
+        self._goals: tuple[str, GoalRequests] | None = None
         self._sketches: dict[str, tuple[tuple[int, int], dict[str, Any]]] = {}
 
     def log(self, path: str, do: str, *arguments: Any) -> Any:
@@ -87,6 +89,17 @@ class Workshop:
         log = simulate_in_memory(bed)
         rows = log.rows[:: max(1, len(log.rows) // _PLANNED)]
         return TableScene(bed, log.channels, log.rows[0]).path(rows, reference=True)
+
+    def preview(self, bed_json: str, motion: list[float], target: dict[str, float]) -> dict[str, Any]:
+        """A goal from a motion (q, u, a) on, judged as the loop does: duration, poses on the way, or the refusal."""
+        requests = self._goal_requests(bed_json)
+        requests.note(motion)
+        return requests.preview({"target": target})
+
+    def _goal_requests(self, bed_json: str) -> GoalRequests:
+        if self._goals is None or self._goals[0] != bed_json:
+            self._goals = bed_json, GoalRequests(bed_json, ())
+        return self._goals[1]
 
     def check(self, bed: str, changes: list[str], duration: str, seed: str) -> dict[str, Any]:
         """Whether a testbed with these changes can be run, as the loader says."""

@@ -29,7 +29,7 @@ export function showHealth({ devices, steps, tick_us, late_us, overruns, lost, t
     table(["device", "status", "age", "frames"], rows),
     ...Object.entries(links ?? {}).map(([name, counts]) => fact(`link ${words(name)}`, Object.entries(counts).map(([key, n]) => `${n} ${words(key)}`).join(", ") || "ok")),
     fact("guard", guard),
-    fact("tick: median, 99 %", `${us(tick_us[0])}, ${us(tick_us[1])} of ${us(period_us)}`, tick_us[1] > period_us), bar,
+    fact("tick: median, 99 %", `${tick_us[0].toFixed(0)}, ${tick_us[1].toFixed(0)} of ${us(period_us)}`, tick_us[1] > period_us), bar,
     element("details", { id: "steps", open: folded }, element("summary", { class: "soft" }, "by step"), table(["step", "median", "99 %"], stepRows)),
     fact("late: median, 99 %", `${us(late_us[0])}, ${us(late_us[1])}`),
     fact("overruns, lost rows", `${overruns}, ${lost}`, lost > 0),

@@ -2,6 +2,7 @@
 import { $, element, toggle } from "./dom.js";
 import { EventList } from "./events.js";
 import { Gains } from "./gains.js";
+import { Goals } from "./goals.js";
 import { showHealth } from "./health.js";
 import { Operate } from "./operate.js";
 import { Plots } from "./plots.js";
@@ -18,6 +19,7 @@ export class Live {
     Object.assign(this, { ended, socket: null, run: null, isLost: false, status: {}, views: [], isPaused: false, span: 20 });
     Object.assign(this, { topics: {}, names: [], t: [], values: {}, delays: [], drawnFrames: 0, receivedBytes: 0 });
     this.operate = new Operate((message) => this.#send(message));
+    this.goals = new Goals({ ask: (what, more) => this.operate.ask(what, more), preview: (number, target) => this.#send({ kind: "preview", number, target }) });
     this.gains = new Gains(async (gain, value) => (await this.operate.ask("set_gain", { gain, value })).ok);
     this.events = new EventList($("events"), $("filter"), $("levels"));
     this.plots = new Plots($("plots"), { zoomed: (t0, t1) => this.pause(true, [t0, t1]), whole: () => this.pause(false) });
@@ -95,6 +97,8 @@ export class Live {
       health: () => { showHealth(message); },
       events: () => this.events.add(message.events),
       gains: () => this.gains.show(message.gains),
+      goals: () => this.goals.show(message, this),
+      preview: () => this.goals.previewed(message),
       answer: () => this.operate.answered(message),
       refused: () => this.operate.say(message.text, "refused"),
     };
@@ -165,5 +169,6 @@ export class Live {
     $("live").classList.toggle("old", isOld);
     this.operate.look(status, !this.isLost && this.socket?.readyState === WebSocket.OPEN);
     this.gains.enable(this.operate.isMine && !this.isOver);
+    this.goals.look(this.operate.isMine, status.mode, status.lease);
   }
 }

@@ -33,6 +33,7 @@ class Page {
     this.tune = new Tune({ opened, say });
     this.monteCarlo = new MonteCarlo({ opened });
     this.runs = "";
+    if (matchMedia("(max-width: 1100px)").matches) for (const fold of document.querySelectorAll(".fold")) fold.open = false;
     for (const button of document.querySelectorAll("[data-tab]")) button.onclick = () => this.tab(button.dataset.tab);
     $("theme").onclick = () => setTheme(document.documentElement.dataset.theme === "light" ? "dark" : "light");
     $("runs").onchange = () => this.#chooseRun();

@@ -20,6 +20,8 @@ from granite.config.testbed import Testbed
 
 #: columns of a path are thinned where that moves it by less than this [m, rad]
 _THIN = 5e-4
+#: poses of a path that a page is shown
+_SHOWN = 40
 
 
 class GoalRequests:
@@ -84,6 +86,22 @@ class GoalRequests:
             here = self._motion[: len(goal)]
             duration, self.was_found = self._paths.duration(self._motion, np.where(np.isnan(goal), here, goal))
         return Request(RequestKind.GO, value=duration, numbers=tuple(goal.tolist()))
+
+    def preview(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """What would become of `go`, for a page: its duration and poses on the way, or why it would be refused."""
+        from granite.controllers.trajectories.sampled import SampledPath
+
+        self._refuse_unknown_reference()
+        request = self.go(content)
+        n = len(self._positions)
+        target = np.where(np.isnan(request.numbers), self._motion[:n], request.numbers)
+        rows = self._paths.to_pose(0.0, self._motion, target, request.value)
+        use = self._paths.worst(rows)
+        path = SampledPath(rows[:, 0], rows[:, 2 : 2 + 3 * n].reshape(len(rows), 3, n))
+        poses = [path.at(t)[0].tolist() for t in np.linspace(0.0, request.value, _SHOWN)]
+        is_possible = self._paths.is_possible(use)
+        text = "possible" if is_possible else f"refused: {self._limits[use.limit].sentence(use.part)}"
+        return {"ok": is_possible, "text": text, "duration_s": request.value, "poses": poses}
 
     def jog(self, content: Mapping[str, Any]) -> Request:
         """Rates of coordinates; all others come to rest."""

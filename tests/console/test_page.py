@@ -159,6 +159,52 @@ def test_a_run_is_watched_and_operated_by_clicks(browser, served, tmp_path):
     assert api.replay(log).first is None
 
 
+def test_a_goal_is_dragged_judged_sent_and_jogged(browser, served, tmp_path):
+    with waiting_run(tmp_path / "run.mcap", behaviour={"kind": "on_demand"}) as (running, _):
+        page = opened_page(browser, served)
+        take_control_and_start(page)
+        until(lambda: page.is_visible("#goals-card") and page.is_enabled("#goal-place"))
+        page.click("#goal-place")
+        box = page.locator("#views canvas").bounding_box()
+        at = page.evaluate("() => granite.live.views[0].toPage([1.6, 1.2])")
+        page.mouse.move(box["x"] + at[0], box["y"] + at[1])
+        page.mouse.down()
+        page.mouse.move(box["x"] + at[0] + 12, box["y"] + at[1], steps=4)
+        page.mouse.up()
+        until(lambda: "possible in" in page.inner_text("#goal-answer"))
+        assert float(page.input_value("[data-key=base_x_m]")) > 1.6
+        # Beyond the table: refused before it is sent, and never sent.
+        page.fill("[data-key=base_x_m]", "9")
+        page.keyboard.press("Tab")
+        until(lambda: page.inner_text("#goal-answer").startswith("refused:"))
+        assert page.is_disabled("#goal-go")
+        refused = page.evaluate("() => granite.live.operate.ask('go', { target: { base_x_m: 9 } })")
+        assert not refused["ok"]
+        assert refused["text"].partition(" by ")[0] == page.inner_text("#goal-answer").partition(" by ")[0]
+        page.fill("[data-key=base_x_m]", "1.1")
+        page.keyboard.press("Tab")
+        until(lambda: page.is_enabled("#goal-go"))
+        page.click("#goal-go")
+        until(lambda: page.inner_text("#answer").startswith("go: done"))
+        # A jog moves as long as the stick is held, and no longer.
+        pad = page.locator("#jog-pad").bounding_box()
+        page.mouse.move(pad["x"] + 56, pad["y"] + 56)
+        page.mouse.down()
+        page.mouse.move(pad["x"] + 110, pad["y"] + 56, steps=3)
+        until(lambda: page.inner_text("#answer").startswith("jog: done"))
+        time.sleep(1.5)
+        page.mouse.up()
+        time.sleep(4.0)
+        page.click("#emergency")
+        running.join(30)
+        assert page.problems == []
+    log = api.read_log(tmp_path / "run.mcap")
+    speed = log["/reference"].base_x_m_s
+    assert speed.max() > 0.02
+    assert not speed[-200:-1].any()  # the last row is that of the stop
+    assert api.replay(log).first is None
+
+
 def test_logs_are_listed_scrubbed_overlaid_and_annotated(browser, served, tmp_path):
     for name, seed in (("a", 1), ("b", 7)):
         api.simulate(api.load("free-flyer", {"loop.duration_s": 6.0, "seed": seed}), tmp_path / f"{name}.mcap")
