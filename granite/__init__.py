@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from granite.config.law import LawTable as LawTable
     from granite.config.loader import load as load
     from granite.config.loader import presets as presets
+    from granite.config.measurement import Bias as Bias
+    from granite.config.measurement import Measurement as Measurement
     from granite.config.parts import PartTable as PartTable
     from granite.config.records import Command as Command
     from granite.config.records import Demand as Demand
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from granite.logs.log import Log as Log
     from granite.logs.log import read_log as read_log
     from granite.logs.summary import metrics as metrics
+    from granite.mrds.kinematics import Kinematics as Kinematics
     from granite.mrds.linearisation import linearise as linearise
     from granite.mrds.start import start_of as start_of
     from granite.mrds.system import System as System

@@ -36,6 +36,7 @@ from granite.sim.devices.force_gauges import SimulatedForceGauges
 from granite.sim.devices.grips import SimulatedGrips
 from granite.sim.devices.gyro import SimulatedGyro
 from granite.sim.devices.joint_sensors import SimulatedJointSensors
+from granite.sim.devices.measured import SimulatedMeasurement
 from granite.sim.devices.momentum_wheel import SimulatedMomentumWheels
 from granite.sim.devices.motors import SimulatedMotors
 from granite.sim.devices.pressure import SimulatedPressure
@@ -58,6 +59,7 @@ _KINDS = (
     SimulatedForceGauges,
     SimulatedStrainGauges,
     SimulatedGyro,
+    SimulatedMeasurement,
     SimulatedPressure,
     SimulatedVision,
     SimulatedMotors,

@@ -19,8 +19,10 @@ from granite.config.testbed import Testbed
 from granite.drivers.checked import checked
 from granite.kernels.compiled_form import CompiledForm
 from granite.mrds.contacts.possible import Redundancy, redundancy
+from granite.mrds.kinematics import Kinematics
 from granite.sim import KINDS
 from granite.sim.benches.held_plant import HeldPlant
+from granite.sim.devices.measured import SimulatedMeasurement
 from granite.sim.events import TimedEvents
 from granite.sim.mirror import MirroredActuator, watchdog_of
 from granite.sim.plant.audit import Audit
@@ -147,9 +149,13 @@ def simulated_device(bed: Testbed, name: str, plant: Any) -> Any:
             device = table.simulate(plant, rng)
         return checked(device, name, bed)
     if table.kind not in KINDS:
-        raise InputError(
-            "it has no simulation", key=f"devices.{name}.kind", value=table.kind, expected="a method `simulate`"
-        )
+        with own_code(table.kind):
+            motion = Kinematics(bed, bed.layout)
+            measurement = table.measurement(motion)
+        if measurement is not None:
+            return SimulatedMeasurement(table, measurement, motion, plant, rng)
+        expected = "a method `simulate`, or of a sensor `measurement`"
+        raise InputError("it has no simulation", key=f"devices.{name}.kind", value=table.kind, expected=expected)
     module, _, simulated = KINDS[table.kind].partition(":")
     return getattr(import_module(f"granite.sim.{module}"), simulated)(table, plant, rng)
 

@@ -28,7 +28,8 @@ class Device(PartTable):
     """The data sheet of a device, as the controller knows it.
 
     A kind is a subclass. A user's own kind may have its own simulation: a method `simulate(plant, rng)` that returns
-    a driver, as the classes of `granite.sim` do for the kinds that come with Granite.
+    a driver, as the classes of `granite.sim` do for the kinds that come with Granite. A sensor with a model
+    (`measurement`) needs none.
     """
 
     role: ClassVar[Literal["sensor", "actuator"]]

@@ -10,6 +10,7 @@ import numpy as np
 from granite.config.devices.device import Device
 from granite.config.errors import InputError
 from granite.config.measurement import Measurement
+from granite.config.parts import own_code
 from granite.controllers.estimation.root_filter import POSE, Root, RootSensor
 from granite.controllers.model import ControlModel
 
@@ -27,10 +28,11 @@ def measured_roots(model: ControlModel, process: Mapping[str, tuple[float, float
     for index, (name, device) in enumerate(model.bed.sensors.items()):
         if not set(device.modules(model.bed)) <= set(model.layout.u):
             continue
-        measurement = device.measurement(model)
-        if measurement is None:
-            continue
         try:
+            with own_code(device.kind):
+                measurement = device.measurement(model)
+            if measurement is None:
+                continue
             n_values = _refuse_wrong(measurement, device, model)
             moved = [root for root, at in roots.items() if _depends(measurement, model, at)]
             if len(moved) > 1:

@@ -19,7 +19,7 @@ SAYS = {
     "own_behaviour": "x from 0.",
     "own_state_machine": "s: rest",
     "own_path": "file: within 0.9 mm of the path",
-    "own_device": "gyro against truth: 1.",
+    "own_sensor": "with    gyro and range finder: 0.0",
     "own_driver": "ended: completed",
     "hardware": "pulses of the board's valves",
     "sweep": "stiffness 1.44 1/s2, seed 2",
