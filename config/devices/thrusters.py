@@ -51,6 +51,17 @@ class Thruster(Table):
     failed: bool = False
 
 
+class Plume(Table):
+    """Jets that push other bodies and the arms of the robot itself."""
+
+    #: part of the thrust that pushes a body in front of the nozzle
+    strength: Annotated[float, Field(gt=0, le=1)]
+    #: angle from the axis of the jet at which the push has fallen to 1/e
+    spread_rad: Annotated[float, Field(gt=0, le=1.5)] = 0.3
+    #: distance at which it has fallen to half
+    length_m: Positive = 0.5
+
+
 class ThrusterErrors(Table):
     """`ideal` delivers any thrust between zero and nominal, without delay, limit of the tank or other errors."""
 
@@ -68,6 +79,8 @@ class ThrusterErrors(Table):
     thrust_error: Spread = 0.0
     #: largest part by which the thrust differs from pulse to pulse
     pulse_scatter: Spread = 0.0
+    #: none: jets strike nothing
+    plume: Plume | None = None
     #: thrusters whose valves stay open whatever is commanded; the controllers do not know it
     stuck_open: tuple[Name, ...] = ()
 

@@ -19,6 +19,7 @@ from granite.sim.plant.draws import by_name
 from granite.sim.plant.hoses import hose_forces
 from granite.sim.plant.joint_resistance import n_bristles, resistance
 from granite.sim.plant.motor_torque import gears_at_rest, motor_torque, n_gears
+from granite.sim.plant.plume import plume_forces
 from granite.sim.plant.table_forces import generalised, n_pads, table_forces
 
 PUSH = 4  #: numbers of a push: force along x, y and z [N], moment about z [N m]
@@ -44,6 +45,8 @@ def lab_force(bed: Testbed, trees: list[Tree], time: ca.SX, inner: ca.SX, p: ca.
         name, n = device.pushed(bed).name, len(device.units)
         turned = drawn["nozzle_angles"][2 * first : 2 * (first + n)] if _is_misaligned(device) else None
         parts[name] += _thrust(device, of_module[name], thrust[first : first + n], turned)
+        for struck, velocity, force in plume_forces(bed, device, of_module, thrust[first : first + n]):
+            parts[struck] += generalised(of_module[struck], velocity, force)
         first += n
     for i, (name, body) in enumerate(pushed_bodies(bed)):
         parts[name] += _push(of_module[name], body, pushes[PUSH * i : PUSH * (i + 1)])

@@ -182,3 +182,43 @@ def test_pulses_scatter():
     assert np.abs(found.mean(axis=0)).max() < 0.05
     assert np.abs(np.corrcoef(found.T) - np.eye(8)).max() < 0.4
     assert max(abs(np.corrcoef(f[1:], f[:-1])[0, 1]) for f in found.T) < 0.3
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_a_jet_pushes_an_arm_in_its_way_as_the_formula_says():
+    """The robot gets the momentum of its own jet, for the nozzle that strikes most and the one that strikes least."""
+    level = ["simulation.table.ideal=true", "simulation.initial={shoulder_rad=0.3}", f"{SIMULATED}.tank_n_s=none"]
+    level += ["devices.thrusters.valve={delay_s=0.0, rise_s=0.0}"]
+    plume = f"{SIMULATED}.plume={{strength=0.5, spread_rad=0.6, length_m=0.4}}"
+
+    def momentum(i):
+        plant, thrusters = lab(*level, plume)
+        thrusters.write(0.0, (np.arange(8) == i).astype(float))
+        plant.advance(0.001)
+        return Model(plant.bed.modules[0]).momentum(plant.q, plant.u)[:2]
+
+    def push(unit):
+        force, angle, at = np.zeros(2), 0.0, np.zeros(2)
+        for joint, turn in zip(vehicle.joints, (0.3, 0.0), strict=True):
+            at = at + _turned(angle, joint.origin_m)
+            angle += turn
+            com = next(body.com_m for body in vehicle.bodies if body.name == joint.child)
+            away = at + _turned(angle, com) - unit.position_m[:2]
+            r = np.linalg.norm(away)
+            a = math.acos(np.clip(-np.dot(unit.direction[:2], away) / r, -1, 1))
+            force += 0.5 * math.exp(-((a / 0.6) ** 2)) / (1 + (r / 0.4) ** 2) * away / r * unit.thrust_n
+        return force
+
+    bed = load("free-flyer")
+    vehicle = bed.modules[0]
+    forces = np.array([push(unit) for unit in bed.thrusters])
+    sizes = np.linalg.norm(forces, axis=1)
+    assert sizes.max() > 0.01 > sizes.min()
+    for i in (np.argmax(sizes), np.argmin(sizes)):
+        thrust = np.array(bed.thrusters[i].direction[:2]) * bed.thrusters[i].thrust_n
+        np.testing.assert_allclose(momentum(i), 0.001 * (thrust + forces[i]), atol=2e-8)
+
+
+def _turned(angle, vector):
+    x, y = vector[:2]
+    return np.array([x * math.cos(angle) - y * math.sin(angle), x * math.sin(angle) + y * math.cos(angle)])
