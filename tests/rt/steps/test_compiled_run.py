@@ -93,7 +93,7 @@ def test_throttles_beside_on_off_modulation_have_the_bits_of_the_loop():
 
 
 def test_gyro_and_pressure_have_the_bits_of_the_loop():
-    gyro = {"simulated": {"bias_rad_s": 0.01, "scale": 1.02, "bias_walk_rad_s_per_rts": 1e-3}}
+    gyro = {"simulated": {"bias_rad_s": 0.01, "scale": 1.02}}
     bed = load("free-flyer", {"devices.gyro": gyro, "devices.pressure": {}, "loop.duration_s": 1.0})
     assert_equal_to_the_bit(bed)
 
@@ -291,6 +291,11 @@ IMPERFECTIONS = (
     "devices.thrusters.simulated={ tank_n_s = 2000.0, regulated_ratio = 0.5, shared_drop = 0.1, thrust_error = 0.1 }",
     "devices.thrusters.simulated.misalignment_rad=0.05",
     "devices.thrusters.simulated.pulse_scatter=0.1",
+    "devices.thrusters.simulated.plume={ strength = 0.5 }",
+    "devices.joint_sensors.simulated.eccentricity_rad=2e-3",
+    "devices.gyro={ simulated = { bias_deviation_rad_s = 1e-3, bias_walk_rad_s_per_rts = 1e-3 } }",
+    "devices.vision.simulated={ tail_freedom = 4.0, latency_wander_s = 0.01, clock_offset_s = 2e-3 }",
+    "devices.vision.simulated.bursts={ per_s = 1.0, duration_s = 0.04 }",
 )
 
 
