@@ -125,6 +125,9 @@ class _DirectSetpoints:
     def __init__(self, behaviour: CheckedPart, kind: str, sizes: list[int]) -> None:
         self._behaviour, self._kind, self._sizes = behaviour, kind, sizes
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._behaviour, name)
+
     def decide(self, state: State) -> Reference:
         """The reference of the behaviour."""
         reference: Reference = self._behaviour.decide(state)

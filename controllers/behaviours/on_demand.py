@@ -64,8 +64,9 @@ class OnDemand(SymbolicBehaviour):
             return bed.known.positions
 
         def actions(self, bed: Testbed) -> tuple[str, ...]:
-            """To close and open each grip."""
-            return tuple(f"{verb} {name}" for name in bed.grips for verb in ("grip", "release"))
+            """To close and open all grips, and each of them."""
+            names = ("", *(f" {name}" for name in bed.grips)) if bed.grips else ()
+            return tuple(f"{verb}{name}" for name in names for verb in ("grip", "release"))
 
         def recorded(self, bed: Testbed) -> tuple[Coordinate, ...]:
             """The tasks of a law in task space: all coordinates that an actuator moves."""
@@ -189,7 +190,8 @@ class OnDemand(SymbolicBehaviour):
         if not 0 <= request.argument < len(self._actions):
             return Answer(Reply.NO_SUCH_GOAL)
         verb, _, contact = self._actions[request.argument].partition(" ")
-        closed = self._closed | {contact} if verb == "grip" else self._closed - {contact}
+        contacts = {contact} if contact else set(self._bed.grips)
+        closed = self._closed | contacts if verb == "grip" else self._closed - contacts
         if closed not in self._sets:
             return Answer(Reply.NO_SUCH_CONTACTS)
         self._closed = closed

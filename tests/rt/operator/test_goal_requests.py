@@ -1,6 +1,7 @@
 """Messages about goals become requests with numbers, or are refused in one sentence that names the key."""
 
 import json
+import time
 from math import isnan, nan
 
 import numpy as np
@@ -156,5 +157,26 @@ def test_goals_reach_a_run_through_the_channel_while_ten_thousand_others_are_ref
         assert "would be left by" in operator.go({"base_x_m": 9.0})["text"]
         assert operator.ask("stop")["ok"]
         log = session.finish()
+    assert log.summary["ended"] == "operator_stop"
+    assert replay(log).first is None
+
+
+@pytest.mark.slow
+def test_fifty_random_goals_in_a_rehearsal_are_taken_or_refused_and_replayed(tmp_path):
+    rng, answers = np.random.default_rng(5), []
+    with Session(tmp_path, "--set", ON_DEMAND, command="rehearse") as session:
+        session.do("arm", "armed")
+        session.do("start", "running")
+        for i in range(50):
+            x, y = rng.uniform([0.2, 0.2], [2.0, 1.6]).tolist()
+            duration = None if i % 3 else float(rng.uniform(1.0, 30.0))
+            answers.append(session.operator.go({"base_x_m": x, "base_y_m": y, "elbow_rad": 0.5 + 0.1 * x}, duration))
+            if i % 10 == 9:
+                answers.append(session.operator.jog(shoulder=0.05))
+            time.sleep(float(rng.exponential(0.6)))
+        assert session.operator.ask("stop")["ok"]
+        log = session.finish()
+    assert all(answer["ok"] or answer["text"].startswith("refused: ") for answer in answers)
+    assert sum(answer["ok"] for answer in answers) > 20
     assert log.summary["ended"] == "operator_stop"
     assert replay(log).first is None

@@ -7,8 +7,10 @@ import pytest
 
 from granite.config.loader import load
 from granite.config.reasons import Reason
+from granite.config.records import Reference
 from granite.config.run_modes import Reply, Request, RequestKind, RunMode
 from granite.controllers.behaviours.on_demand import OnDemand
+from granite.controllers.checked_parts import checked_behaviour
 from granite.controllers.run_modes.decelerations import base_deceleration
 from granite.rt.loop.clock import VirtualClock
 from granite.rt.recording.rows_in_memory import Memory
@@ -239,6 +241,31 @@ def test_a_machine_waits_for_what_an_operator_asks():
     state = done.column("/reference", "machine_state")
     assert replies(done) == [Reply.DONE]
     assert int(np.argmax(state == 1)) == round(4.0 / PERIOD)
+
+
+def test_grips_close_and_open_by_request_where_the_testbed_has_such_a_set():
+    grip = "[{name='grip', kind='revolute', first={position_m=[2.0, 1.0]}, second={module='vehicle', point='tip'}}]"
+    on_demand = "behaviour={kind='on_demand', contact_sets=[[], ['grip']]}"
+    requests = {1.0 + 0.1 * i: Request(RequestKind.ACT, 1, action) for i, action in enumerate((2, 3, 0, 0, 1))}
+    done = scripted(requests, f"contacts={grip}", on_demand, "loop.duration_s=2")
+    assert done.run.bed.behaviour_actions == ("grip", "release", "grip grip", "release grip")
+    assert replies(done) == [Reply.DONE] * 5
+    asked = done.entry("/reference", "direct.grips").ravel()
+    at = [round((1.05 + 0.1 * i) / PERIOD) for i in range(5)]
+    assert asked[at].tolist() == [1.0, 0.0, 1.0, 1.0, 0.0]
+
+
+def test_a_users_own_behaviour_may_take_requests():
+    class Own:
+        def decide(self, state):
+            return Reference(state.t, np.zeros(1), np.zeros(1), np.zeros(1), False)
+
+        def ask(self, reference, request):
+            return Reply.DONE, (0, 0.0)
+
+    checked = checked_behaviour(Own(), "own.py:Own", 1, 1, [])
+    assert checked.ask(None, None)[0] is Reply.DONE
+    assert not hasattr(checked, "stay")
 
 
 class RandomOperator:
