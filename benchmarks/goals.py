@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -28,6 +29,10 @@ def measure() -> Iterator[Result]:
         reference = Reference(1.0, q, rest, rest, False)
         requests = {
             "a goal": (Request(RequestKind.GO, 1, 0, 20.0, numbers=tuple((q + 0.05).tolist())), Reply.DONE),
+            "a goal of one coordinate in motion": (
+                Request(RequestKind.GO, 1, 0, 20.0, numbers=(math.nan, q[1] + 0.05, *[math.nan] * (len(q) - 2))),
+                None,
+            ),
             "a goal, refused": (Request(RequestKind.GO, 1, 0, 1.0, numbers=tuple((q + 0.5).tolist())), None),
             "a jog": (Request(RequestKind.JOG, 1, numbers=(0.02, *rest[1:].tolist())), Reply.DONE),
             "a jog, slower": (Request(RequestKind.JOG, 1, numbers=tuple((rest + 0.02).tolist())), None),

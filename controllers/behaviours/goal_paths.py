@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from granite.config.records import Array
 from granite.controllers.behaviours.motion_limits import (
@@ -33,7 +34,7 @@ from granite.controllers.behaviours.motion_limits import (
 )
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.decelerations import braked
-from granite.controllers.trajectories.sampled import polynomial
+from granite.controllers.trajectories.sampled import compiled, polynomial
 from granite.kernels.compilation import compile_once
 
 #: time of a change of speed on the way to a pose, as a part of the whole
@@ -42,6 +43,8 @@ _RAMP = 0.3
 _GENTLE = 0.75
 #: checked instants of a row, and those of zones, between which every body goes straight
 _SAMPLES, _ZONE_SAMPLES = 24, 8
+#: knots of two paths that are nearer to each other are one [s]
+_SAME_KNOT_S = 1e-4
 #: part by which a limit may be exceeded: numerical noise at the edge of what was found to be feasible
 _TOLERANCE = 1e-6
 #: durations that are tried for a goal [s]
@@ -77,6 +80,7 @@ class GoalPaths:
         kernels = compile_once("goals", bed.fingerprint, lambda: self._functions(model))
         self._to_pose, self._jog, self._check = (kernels[name].run for name in ("to_pose", "jog", "path_check"))
         self._zone_checks = [kernels[name].run for name in ("are_apart", "zone_check") if self._zones]
+        self._polynomial = compiled(self.n).run
         self._jog_numbers = np.array([bed.operator.jog_s, bed.loop.period_s])
 
     def to_pose(self, t: float, motion: Array, target: Array, duration: float) -> Array:
@@ -97,6 +101,29 @@ class GoalPaths:
         """At rest at a pose from time t on."""
         knot = np.concatenate([q, np.zeros(2 * self.n)])
         return self.between(t, knot, knot, 1.0)[None]
+
+    def merged(self, rows: Array, others: Array, is_ours: NDArray[np.bool_]) -> Array:
+        """A path of some coordinates and another one of the others, as one: each keeps its own time.
+
+        A polynomial that is cut in two stays the same polynomial.
+        """
+        times = np.unique(np.concatenate([rows[:, 0], others[1:, 0]]))
+        times = times[np.append(True, np.diff(times) > _SAME_KNOT_S)]
+        both = np.tile(is_ours, 3)
+        knots = [np.where(both, self._at(rows, t), self._at(others, t)) for t in times.tolist()]
+        moving = [
+            self.between(t, before, after, following - t)
+            for t, following, before, after in zip(times, times[1:], knots, knots[1:], strict=False)
+        ]
+        return np.vstack([*moving, self.resting(times[-1], knots[-1][: self.n])])
+
+    def _at(self, rows: Array, t: float) -> Array:
+        """q, u, a of a path, at rest at its end."""
+        row, n = rows[max(int(rows[:, 0].searchsorted(t, "right")) - 1, 0)], 3 * self.n
+        if t == row[0]:
+            before: Array = row[2 : 2 + n]
+            return before
+        return self._polynomial((row[2 : 2 + n], row[2 + n :], np.array([(t - row[0]) / row[1], row[1]])))
 
     def worst(self, rows: Array) -> LimitUse:
         """The limit that a path uses most; it rests in its last row. Beyond a limit at first, it may only come back."""

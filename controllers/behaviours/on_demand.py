@@ -35,6 +35,8 @@ from granite.kernels.function_part import TimeTable, named_function
 MOST_KNOTS = 1024
 #: a jog that would come too near to an edge is tried with these parts of its speed
 _SLOWER = (1.0, 0.35)
+#: rows of a path that other coordinates go on with, at most: of a longer one they go to the end with the new goal
+_MERGED = 4
 _POSSIBLE = LimitUse(0, 0.0)
 
 
@@ -139,8 +141,11 @@ class OnDemand(SymbolicBehaviour):
         asked = ~np.isnan(target)
         if len(target) != n or not asked.any() or not 0.0 < duration < math.inf or (asked & ~self._moved).any():
             return Answer(Reply.NO_SUCH_GOAL)
-        goal = np.where(asked, target, self._goal(motion[:n]))
-        return self._verified([self._paths.to_pose(t, motion, goal, duration)])
+        rows = self._paths.to_pose(t, motion, np.where(asked, target, self._goal(motion[:n])), duration)
+        others = self._path.rows[max(int(self._path.times.searchsorted(t, "right")) - 1, 0) : self._used]
+        if 1 < len(others) <= _MERGED and (self._moved & ~asked).any():
+            rows = self._paths.merged(rows, others, asked)
+        return self._verified([rows])
 
     def _jog(self, t: float, motion: Array, request: Request) -> Answer:
         n = self._paths.n

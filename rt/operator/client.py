@@ -97,7 +97,7 @@ class Operator:
         Parameters
         ----------
         target
-            By key, such as `{"base_x_m": 2.0}`; other coordinates go on to where they were going.
+            By key, such as `{"base_x_m": 2.0}`; other coordinates go on with their own path.
         duration_s
             How long it takes; None: a duration that leaves thrust and torque for disturbances.
         """

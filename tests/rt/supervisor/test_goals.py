@@ -66,6 +66,17 @@ def test_every_goal_continues_the_reference_with_its_acceleration(moved):
     assert np.abs(a[running])[:, :2].max() > 0.01
 
 
+def test_a_goal_of_one_coordinate_leaves_the_paths_of_the_others_as_they_are():
+    first, turn = go(6.0, base_x=1.05, shoulder=0.35), {2.0: go(3.0, base_heading=0.03), 3.0: go(2.5, elbow=0.85)}
+    alone = demanded({1.0: first}, "loop.duration_s=7.5").entry("/reference", "q")
+    done = demanded({1.0: first, **turn}, "loop.duration_s=7.5")
+    q = done.entry("/reference", "q")
+    assert replies(done) == [Reply.DONE] * 3
+    np.testing.assert_allclose(q[:, [0, 1, 3]], alone[:, [0, 1, 3]], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(q[-1, [2, 4]], [0.03, 0.85], atol=1e-12)
+    assert jumps(done)[1] < 1e-5
+
+
 def test_a_hold_forgets_the_goal(moved):
     q, request = moved.entry("/reference", "q"), moved.column("/operation", "request")
     started = int(np.argmax(request == RequestKind.START))
