@@ -41,8 +41,10 @@ from granite.kernels.compilation import compile_once
 _RAMP = 0.3
 #: deceleration of a jog, as a part of that of the brake
 _GENTLE = 0.75
-#: checked instants of a row, and those of zones, between which every body goes straight
-_SAMPLES, _ZONE_SAMPLES = 24, 8
+#: checked instants of a row, of a row of many, and those of zones, between which every body goes straight
+_SAMPLES, _FEWER_SAMPLES, _ZONE_SAMPLES = 24, 9, 8
+#: rows of a path that is not merged
+_FEW_ROWS = 3
 #: knots of two paths that are nearer to each other are one [s]
 _SAME_KNOT_S = 1e-4
 #: part by which a limit may be exceeded: numerical noise at the edge of what was found to be feasible
@@ -79,6 +81,7 @@ class GoalPaths:
         self._width = 2 + 6 * self.n
         kernels = compile_once("goals", bed.fingerprint, lambda: self._functions(model))
         self._to_pose, self._jog, self._check = (kernels[name].run for name in ("to_pose", "jog", "path_check"))
+        self._short_check = kernels["row_check"].run
         self._zone_checks = [kernels[name].run for name in ("are_apart", "zone_check") if self._zones]
         self._polynomial = compiled(self.n).run
         self._jog_numbers = np.array([bed.operator.jog_s, bed.loop.period_s])
@@ -109,13 +112,11 @@ class GoalPaths:
         """
         times = np.unique(np.concatenate([rows[:, 0], others[1:, 0]]))
         times = times[np.append(True, np.diff(times) > _SAME_KNOT_S)]
-        both = np.tile(is_ours, 3)
-        knots = [np.where(both, self._at(rows, t), self._at(others, t)) for t in times.tolist()]
-        moving = [
-            self.between(t, before, after, following - t)
-            for t, following, before, after in zip(times, times[1:], knots, knots[1:], strict=False)
-        ]
-        return np.vstack([*moving, self.resting(times[-1], knots[-1][: self.n])])
+        ours, theirs = (np.stack([self._at(path, t) for t in times.tolist()]) for path in (rows, others))
+        knots = np.where(np.tile(is_ours, 3), ours, theirs)
+        knots[-1, self.n :] = 0.0
+        after = np.vstack([knots[1:], knots[-1]])
+        return np.hstack([np.stack([times, np.append(np.diff(times), 1.0)], axis=1), knots, after])
 
     def _at(self, rows: Array, t: float) -> Array:
         """q, u, a of a path, at rest at its end."""
@@ -172,7 +173,8 @@ class GoalPaths:
     def _parts(self, rows: Array) -> tuple[Array, Array]:
         """The part of each limit that a path uses: the largest, and the first one."""
         moving = rows[:-1]
-        parts = np.vstack([self._check((row,)).reshape(_SAMPLES, -1) for row in moving])
+        check = self._check if len(moving) <= _FEW_ROWS else self._short_check
+        parts = np.concatenate([check((row,)) for row in moving]).reshape(-1, len(self._robot))
         most, first = parts.max(axis=0), parts[0]
         if not self._zone_checks:
             return most, first
@@ -184,7 +186,10 @@ class GoalPaths:
         return np.concatenate([most, apart.max(axis=0)]), np.concatenate([first, apart[0]])
 
     def _functions(self, model: ControlModel) -> list[ca.Function]:
-        checks = [_check("path_check", model, self._robot, _SAMPLES)]
+        checks = [
+            _check("path_check", model, self._robot, _SAMPLES),
+            _check("row_check", model, self._robot, _FEWER_SAMPLES),
+        ]
         if self._zones:
             checks.append(_check("zone_check", model, self._zones, _ZONE_SAMPLES))
             apart = MotionLimit("", are_apart)

@@ -36,7 +36,7 @@ MOST_KNOTS = 1024
 #: a jog that would come too near to an edge is tried with these parts of its speed
 _SLOWER = (1.0, 0.35)
 #: rows of a path that other coordinates go on with, at most: of a longer one they go to the end with the new goal
-_MERGED = 4
+_MERGED = 8
 _POSSIBLE = LimitUse(0, 0.0)
 
 
