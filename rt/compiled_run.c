@@ -116,3 +116,25 @@ int begin_run(const struct parameters *p, struct memory *m, const struct kernels
     vision_observe(m, exposures, 0, m->plant_state, 1);
     return RUN_ENDED;
 }
+
+/* Run several runs on, each with a memory of its own, up to their ticks `ends`; `resumes` as in `run_ticks`.
+ * `row` is that of the first tick of a stretch, and `demands` what the law `demanded_acceleration` gets. */
+int run_several(const struct parameters *p, struct memory *m, const struct kernels *ks, struct memory *memories,
+                const double *const *draws, const double *const *exposures, double *const *rows, const int *which,
+                const long *begins, const long *ends, int *resumes, const double *demands, long n)
+{
+    int waiting = 0;
+    (void)m;
+    for (long i = 0; i < n; i++) {
+        if ((long)memories[i].run_tick[0] >= ends[i])
+            continue;
+#ifdef DEMANDED
+        copy(p->demanded_acceleration_acceleration, demands + DEMANDED * i, DEMANDED);
+#endif
+        resumes[i] = run_ticks(p, &memories[i], ks, draws[i], exposures[i], rows[i] - ROW_WIDTH * begins[i], which,
+                               ends[i], resumes[i]);
+        waiting |= resumes[i];
+    }
+    (void)demands;
+    return waiting != 0;
+}

@@ -142,7 +142,9 @@ class CompiledRun:
         self._steps_in_python = PartsInPython(run.channels)
         self._plant = PlantInPython(lab.plant, self._parts)
         #: of all motors, as drawn for the run
-        self._gain = self._parts.parameters["sim_motor_gain"].copy()
+        self._gain = self._parts.memory["sim_motor_gain"].copy()
+        #: of the last tick that the guard judged in Python
+        self.verdict = _NOTHING
         #: whether the same parts can make another run: those in Python keep the memory of the last one
         self.is_repeatable = bool((self._which >= 0).all())
 
@@ -153,21 +155,12 @@ class CompiledRun:
         new memory for a run of 50 MB takes the system up to half as long as the run.
         """
         parts, run = self._parts, self.run
-        parts.restart()
-        for part in vars(run.stack).values():
-            if hasattr(part, "restart"):
-                part.restart()
-        draws, exposures = self._draw(self._bed.seed if seed is None else seed)
-        self._plant.restart(exposures)
-        self._wrapped.restart(self._in_c)
-        self._events = self._lab.events.on_plant(self._plant)
+        draws, exposures = self._restart(self._bed.seed if seed is None else seed)
         rows = np.empty((run.ticks, run.channels.width)) if into is None else into
         pointer, tick = ctypes.c_void_p, parts.memory["run_tick"]
-        begin, addresses = parts.function("begin_run", pointer)
-        begin(*addresses, exposures.ctypes.data)
         go, addresses = parts.function("run_ticks", *(pointer,) * 4, ctypes.c_long, ctypes.c_int)
         data = [block.ctypes.data for block in (draws, exposures, rows, self._which)]
-        point, outcome, self._steps_at = _ENDED, Outcome(), -math.inf
+        point, outcome = _ENDED, Outcome()
         try:
             while point := go(*addresses, *data, run.ticks, point):
                 if not self._in_python(point, rows[int(tick[0])]):
@@ -180,6 +173,20 @@ class CompiledRun:
         outcome.ticks = int(tick[0])
         outcome.t = (outcome.ticks - 1) * self._bed.loop.period_s
         return rows[: outcome.ticks], outcome, self._truth()
+
+    def _restart(self, seed: int) -> tuple[Array, Array]:
+        """Begin a run; what the seed draws: errors of the sensors, exposures of the cameras."""
+        self._parts.restart()
+        for part in vars(self.run.stack).values():
+            if hasattr(part, "restart"):
+                part.restart()
+        draws, exposures = self._draw(seed)
+        self._plant.restart(exposures)
+        self._wrapped.restart(self._in_c)
+        self._events, self._steps_at = self._lab.events.on_plant(self._plant), -math.inf
+        begin, addresses = self._parts.function("begin_run", ctypes.c_void_p)
+        begin(*addresses, exposures.ctypes.data)
+        return draws, exposures
 
     def _in_python(self, point: int, row: Array) -> bool:
         """Do what comes before this point of a tick; returns whether the run may continue."""
@@ -194,10 +201,10 @@ class CompiledRun:
             self._steps_in_python.run(point - _AFTER_THE_READINGS - 1, row, self.run.stack)
         elif point == _AFTER_THE_GUARD:
             channels, records = self.run.channels, self.run.channels.read_controllers(row.copy())
-            verdict = self.run.guard.check(*records)
-            if verdict.reason >= 10:
+            self.verdict = self.run.guard.check(*records)
+            if self.verdict.reason >= 10:
                 return False
-            decided = np.frombuffer(channels.pack_decision(*records, verdict))
+            decided = np.frombuffer(channels.pack_decision(*records, self.verdict))
             row[: len(decided)] = decided
         elif point == _AFTER_THE_GRIPS:
             self._plant.grip(row[self._gripped])
@@ -245,12 +252,11 @@ class CompiledRun:
 
     def _set_faults(self, name: str, faults: Iterable[tuple[str, str, float | None]]) -> None:
         """Give single motors or thrusters of a device in C their faults."""
-        parameters = self._parts.parameters
         if name in self._motors:
             units = _units(self._motors, name, lambda device: len(device.torque))
-            parameters["sim_motor_gain"][units] = self._motors[name].faulty_gain(self._gain[units], faults)
+            self._parts.memory["sim_motor_gain"][units] = self._motors[name].faulty_gain(self._gain[units], faults)
         else:
-            units = _units(self._thrusters, name, lambda device: device.size)
+            units, parameters = _units(self._thrusters, name, lambda device: device.size), self._parts.parameters
             nominal, stuck = self._thrusters[name].faulty_units(faults)
             parameters["sim_nominal"][units], parameters["sim_stuck"][units] = nominal, stuck
 
@@ -307,6 +313,7 @@ class CompiledRun:
                 "APPLIED_SIZE": sum(map(len, applied)),
                 "OPERATION_SIZE": len(self._operation()),
                 "ROW_GRIPS": self._gripped.start,
+                **({"DEMANDED": len(bed.known.velocities)} if bed.control.law.kind == "demanded_acceleration" else {}),
             },
             {
                 "SIM_SENSOR_IS_CAMERA": [int(name in cameras) for name in sensors],

@@ -57,9 +57,17 @@ class Names:
 
 
 class Expression:
-    """An expression that was checked; `InputError` where it is none or speaks of what is not there."""
+    """An expression that was checked; `InputError` where it is none or speaks of what is not there.
 
-    def __init__(self, text: str, names: Names) -> None:
+    Parameters
+    ----------
+    text, names
+        The expression, and what it may speak of.
+    of_ticks
+        It has a value in every tick instead of one for a run.
+    """
+
+    def __init__(self, text: str, names: Names, of_ticks: bool = False) -> None:
         if len(text) > _LONGEST:
             raise InputError(f"{len(text)} letters", expected=f"an expression of at most {_LONGEST}")
         try:
@@ -76,7 +84,7 @@ class Expression:
         #: the metrics and signals that it needs
         self.metrics: list[str] = []
         self.signals: list[str] = []
-        if self._check(self._tree):
+        if self._check(self._tree) and not of_ticks:
             expected = f"one number for a run: {', '.join(_OVER_TIME)} of it"
             raise InputError("a signal over time", expected=expected)
 
@@ -84,6 +92,11 @@ class Expression:
         """The number of a run."""
         with np.errstate(all="ignore"):  # what is not finite is refused as a result
             return float(self._value(self._tree, metric, signal, t))
+
+    def values(self, signal: Callable[[str], Array]) -> Array:
+        """Its value for each number of the signals; of an expression of ticks."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self._value(self._tree, _no_metric, signal, np.zeros(1)))
 
     def _check(self, node: ast.expr) -> bool:
         """Whether the value is a signal over time; remembers what it needs."""
@@ -142,6 +155,10 @@ class Expression:
                 return _OVER_TIME[name](values[0], t) if name in _OVER_TIME else _PER_VALUE[name][1](*values)
         name = _dotted(node)
         return metric(name) if name in self._names.metrics else signal(name)
+
+
+def _no_metric(name: str) -> float:
+    raise KeyError(name)
 
 
 def _depth(tree: ast.AST) -> int:

@@ -2,6 +2,7 @@
 
 KINDS = {
     "computed_torque": "computed_torque:ComputedTorque",
+    "demanded_acceleration": "demanded_acceleration:DemandedAcceleration",
     "joint_pid": "joint_pid:JointPid",
     "object_impedance": "object_impedance:ObjectImpedance",
     "reach_and_carry": "reach_and_carry:ReachAndCarry",

@@ -75,6 +75,16 @@ def braked(model: ControlModel) -> list[BrakingGroup]:
     return [one for one in found if one.deceleration or one.effort > 0]
 
 
+def largest_accelerations(model: ControlModel) -> Array:
+    """Of each velocity, what a brake may use at the start of a run [m/s^2, rad/s^2]; zero where nothing brakes it."""
+    start = [model.bed.simulation.initial.get(c.key, 0.0) for c in model.bed.known.positions]
+    inertia = np.array(ca.Function("inertia", [model.q], [ca.diag(model.mass_matrix)])(start)).ravel()
+    largest = np.zeros(model.n)
+    for group in braked(model):
+        largest[list(group.indices)] = group.deceleration or group.effort / inertia[group.indices[0]]
+    return largest
+
+
 def stopping_pose(model: ControlModel) -> ca.SX:
     """Where the modules stop by braking from q and u: each group on its own, d = u (reaction + |u| / 2 a).
 

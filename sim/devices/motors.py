@@ -50,10 +50,9 @@ class SimulatedMotors(SimulatedActuator):
             },
             {
                 "sim_motor_limit": np.array([limit for device in devices for limit in device._limits]),
-                "sim_motor_gain": np.ones(sum(counts)),
                 "sim_motor_highest": np.array([rate for device in devices for rate in device.highest_rates]),
             },
-            {"sim_torque": np.zeros(n_held)},
+            {"sim_torque": np.zeros(n_held), "sim_motor_gain": np.ones(sum(counts))},
         )
 
     def draw(self, rng: np.random.Generator) -> Array:

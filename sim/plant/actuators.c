@@ -7,7 +7,7 @@ static void motors_write(const struct parameters *p, struct memory *m, int i, co
         int drives_on = fabs(rate) >= p->sim_motor_highest[at] && setpoint[k] * rate > 0;
         double torque = drives_on ? 0.0 : setpoint[k];
         applied[k] = torque < -limit ? -limit : torque > limit ? limit : torque; /* NaN stays NaN */
-        m->sim_torque[at] = applied[k] * p->sim_motor_gain[at];
+        m->sim_torque[at] = applied[k] * m->sim_motor_gain[at];
     }
 }
 

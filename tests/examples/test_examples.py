@@ -25,6 +25,7 @@ SAYS = {
     "sweep": "stiffness 1.44 1/s2, seed 2",
     "step_by_step": "ended: PASSED",
     "events": "at the end",
+    "learned_policy": "best mean reward",
     "linearise": "Hz, damping ratio",
     "read_log": "replays to the bit: True",
 }
