@@ -5,6 +5,7 @@ KINDS: dict[str, str] = {
     "board": "board.device:BoardDevice",
     "camera": "camera.device:CameraDevice",
     "dynamixel": "dynamixel.device:DynamixelDevice",
+    "moteus": "moteus.device:MoteusDevice",
     "natnet": "natnet.device:NatNet",
     "pose_stream": "pose_stream.device:PoseStream",
     "qualisys": "qualisys:Qualisys",

@@ -1,0 +1,1 @@
+"""Brushless servos of mjbots: moteus over CAN FD (`docs/devices.md`)."""
