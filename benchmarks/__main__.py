@@ -34,6 +34,7 @@ ALL = {
     "operator": "operator_channel",
     "goals": "goals",
     "live": "live_view",
+    "console": "console",
     "serial_exchange": "serial_exchange",
     "rehearsal": "rehearsal",
     "endurance": "endurance",

@@ -70,7 +70,7 @@ app.command(short_help="Run a testbed on its real devices", epilog=EXIT_CODES)(r
 app.command("test-device", short_help="Try one device with small commands", epilog=EXIT_CODES)(try_device)
 app.command(short_help="Measure numbers of a testbed, step by step")(calibrate)
 app.command(short_help="Talk to a run that was started with --operator")(operate)
-app.command(short_help="One page in the browser: see, operate, replay")(console)
+app.command(short_help="One page in the browser: see, operate, replay, tune")(console)
 app.command(short_help="Replay a log and compare every bit", epilog=EXIT_CODES)(replay)
 app.command(short_help="Plot a log")(plot)
 app.command(short_help="Film a log, as MP4 or GIF")(movie)
