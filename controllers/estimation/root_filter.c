@@ -153,15 +153,18 @@ static int root_judge(const struct parameters *p, struct memory *m, const struct
     k->res[0] = s->z[!s->now], k->res[1] = s->p[!s->now], k->res[2] = sigmas, k->res[3] = &within;
     evaluate(k);
     if (is_new) {
+        double exposed = root_event_t(m, r)[e];
         copy(m->root_innovation + ROOT_VALUES * sensor, sigmas, rows);
         if (!within) {
             int n = (int)m->root_n_events[r];
             root_move_events(m, r, e, e + 1, n - 1 - e);
             m->root_n_events[r] = n - 1;
+            if (ROOT_REDUNDANT[sensor])
+                m->root_exposed[sensor] = exposed;
             return e;
         }
         root_event_sensor(m, r)[e] = local;
-        m->root_exposed[sensor] = root_event_t(m, r)[e];
+        m->root_exposed[sensor] = exposed;
     }
     s->now = !s->now;
     return e + 1;

@@ -432,15 +432,19 @@ class RootFilters:
         limit = np.array([gate if is_new else math.inf])
         results = kernels.updates[k].run((z, P, x, a, deviation, values[:m], self._variance_of(sensor, values), limit))
         if is_new:
+            exposed = memory.event_t[r, e]
             memory.innovation[sensor, :m] = results[-1 - m : -1]
             if not results[-1]:
                 n = int(memory.n_events[r])
                 for events in (memory.event_t[r], memory.event_sensor[r], memory.event_values[r]):
                     events[e : n - 1] = events[e + 1 : n].copy()
                 memory.n_events[r] = n - 1
+                if self.kernels[r].starts[k] and sum(self.kernels[r].starts) > 1:
+                    # Another one gives the pose; whether this one may be left out is judged by the guard, not its age.
+                    memory.exposed[sensor] = exposed
                 return z, P, e
             memory.event_sensor[r, e] = k
-            memory.exposed[sensor] = memory.event_t[r, e]
+            memory.exposed[sensor] = exposed
         return results[: kernels.n_z], results[kernels.n_z : kernels.n_z + kernels.n_p], e + 1
 
     def compiled_form(self) -> CompiledForm:
@@ -471,6 +475,9 @@ class RootFilters:
                 "ROOT_SENSOR_SIZE": [sensor.n_values for sensor in described],
                 "ROOT_SENSOR_ROWS": [len(sensor.measurement.noise) for sensor in described],
                 "ROOT_STARTS": [int(starts) for kernels in self.kernels for starts in kernels.starts],
+                "ROOT_REDUNDANT": [
+                    int(starts and sum(kernels.starts) > 1) for kernels in self.kernels for starts in kernels.starts
+                ],
             },
             {"root_variance": self._variance, "root_least_variance": np.array([_LEAST_VARIANCE])},
             memory.arrays(),

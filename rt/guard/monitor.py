@@ -153,6 +153,9 @@ class Monitor:
         motor that is wrong from the start shows before it is fast.
         """
         monitor, memory, poses = self._bed.safety.monitor, self.memory, self._bed.devices_of(Vision)
+        counts: dict[str, ca.SX] = {}
+        all_outliers: dict[str, list[ca.SX]] = {}
+        agreed: dict[str, ca.SX] = {}
         for name, device in self._bed.sensors.items():
             new, innovation, beyond = self._fresh[name], self._seen.innovation[name], ca.SX(0)
             judged = self._settled if name in poses else ca.SX(1)
@@ -160,13 +163,29 @@ class Monitor:
             for outlier in outliers:  # false for NaN: no innovation is known
                 beyond = ca.logic_or(beyond, ca.logic_and(judged, outlier))
             n = memory.recall(f"{name} refused")
-            count = memory.keep(f"{name} refused", ca.if_else(new, beyond * (n + 1), n))
-            for i, (signal, outlier) in enumerate(zip(device.signals(self._bed), outliers, strict=True)):
+            counts[name] = memory.keep(f"{name} refused", ca.if_else(new, beyond * (n + 1), n))
+            all_outliers[name] = outliers
+            if name in poses:
+                used = ca.logic_and(ca.logic_and(new, self._settled), _not(beyond))
+                agreed[name] = memory.keep(f"{name} agreed", ca.logic_or(memory.recall(f"{name} agreed"), used))
+        for name, device in self._bed.sensors.items():
+            innovation, new = self._seen.innovation[name], self._fresh[name]
+            # A pose that once agreed with another one of the same body is left out while that one is used.
+            needed = ca.SX(1)
+            for other in self._others(name) if name in poses else ():
+                needed = ca.logic_and(needed, _not(ca.logic_and(agreed[name], counts[other] == 0)))
+            for i, (signal, outlier) in enumerate(zip(device.signals(self._bed), all_outliers[name], strict=True)):
                 about = f"{name} {signal.name} innovation", innovation[i], monitor.gate_sigma
-                sustained = ca.logic_and(outlier, count > monitor.refused_frames)
+                sustained = ca.logic_and(ca.logic_and(outlier, needed), counts[name] > monitor.refused_frames)
                 yield Limit(_not(sustained), Reason.SENSOR_OUTLIERS, *about)
                 refused = ca.logic_and(self._settled, ca.logic_and(outlier, new))
                 self.notices.append(Limit(_not(refused), Reason.MEASUREMENT_REFUSED, *about))
+
+    def _others(self, name: str) -> list[str]:
+        """Other sensors of the pose of the same body."""
+        poses = self._bed.devices_of(Vision)
+        seen = poses[name].seen(self._bed)
+        return [other for other, pose in poses.items() if other != name and pose.seen(self._bed) == seen]
 
     def _biased(self) -> Iterator[Limit]:
         monitor, memory = self._bed.safety.monitor, self.memory
