@@ -44,6 +44,7 @@ ALL = {
     "kills": "kills",
     "long_log": "long_log",
     "wrong_actuators": "wrong_actuators",
+    "imperfections": "imperfections",
     "wiggle": "wiggle",
 }
 

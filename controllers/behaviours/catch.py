@@ -32,6 +32,8 @@ from granite.kernels.compilation import compile_once
 #: weights of the tasks
 _BASE, _JOINT, _HAND = 1.0, 1.0, 100.0
 
+#: in which time the arms come to rest after the catch [s]
+_ARM_STOPS_S = 0.5
 #: how often the object in hand is looked at [s]
 _LOOKS_S = 0.25
 _AWAY = "the hand reports to hold, but the object is not there"
@@ -41,7 +43,7 @@ STATES = (
     StateNote("transit", "coasts until the object is near", {"reach": "the grip is within reach_m"}, 60.0, "missed"),
     StateNote("reach", "leads the hand to the grip of the object", {"catch": "after reach_s"}, 20.0, "missed"),
     StateNote("catch", "follows the grip and closes the hand", {"stop": "the hand holds"}, 1.5, "missed"),
-    StateNote("stop", "brings the base to rest, arms as they are", {"rest": "after stop_s", "missed": _AWAY}),
+    StateNote("stop", "brings base and arms to rest", {"rest": "after stop_s", "missed": _AWAY}),
     StateNote("rest", "holds the base and the arms; the behaviour is done", {"missed": _AWAY}),
     StateNote("missed", "the hand is empty: it opens, the base comes to rest", {}, fails=True),
 )
@@ -164,7 +166,8 @@ class CatchObject(StateMachine):
     def enter_stop(self, now: Instant) -> None:
         q, u = now.state.q, now.state.u
         self._path = Quintic.speed_change(now.t, self._options.stop_s, q[self._base], u[self._base], np.zeros(3))
-        self._still = _staying(now)
+        # A reference at rest at once would be a step of the torque, as large as the load in hand.
+        self._still = Quintic.speed_change(now.t, _ARM_STOPS_S, q, u, np.zeros(len(u)))
         self.sleep(now.t + self._options.stop_s, _LOOKS_S)
 
     def leave_stop(self, now: Instant) -> str | None:

@@ -90,3 +90,25 @@ def test_the_move_takes_at_most_1_3_times_the_least_impulse():
     flight = fly("seed=3")
     t = flight.of("/truth", "t")
     assert flight.of("/truth", "thrust")[t <= 20.0].sum() * 0.005 <= 1.3 * least
+
+
+@pytest.mark.parametrize(("allowed", "ends"), [(True, "completed"), (False, "motion_unexplained")])
+def test_friction_that_is_not_known_is_no_fault_where_the_monitor_allows_for_it(allowed: bool, ends: str):
+    none = [] if allowed else ["safety.monitor.friction_error=0", "safety.monitor.static_friction=0"]
+    flight = fly("modules.vehicle.joints.elbow.friction_n_m=0.02", *none)
+    assert flight.ended == ends
+    if allowed:
+        assert flight.error_m < 1e-3
+        assert flight.error_rad < 2e-3
+
+
+@pytest.mark.parametrize(
+    ("bed", "catches"), [("two-arm-catch/harsh", 1), pytest.param("leap/harsh", 2, marks=pytest.mark.slow)]
+)
+def test_hands_close_in_a_harsh_lab_and_torques_do_not_jump(bed: str, catches: int):
+    log = simulate_in_memory(load(bed, {"seed": 2020}))
+    assert log.summary["ended"] == "completed", log.summary["text"]
+    assert len(log.summary["catches"]) == catches
+    assert np.abs(log.rows[:, log.channels.place("/state", "disturbance")]).max() > 0.0
+    torque = log.rows[:, log.channels.place("/verdict", "setpoint.motors")]
+    assert np.abs(np.diff(torque, axis=0)).max() < 0.4

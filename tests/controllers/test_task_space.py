@@ -105,3 +105,28 @@ def test_without_a_task_everything_floats(leap: tuple[Testbed, TaskSpace, TaskLa
     q, u = start_of(bed)[:2]
     demand = law.control(state(bed, (), q, u), Reference(0.0, q, u, np.ones(8), False, (), layout.nothing(3)))
     assert not demand.force.any()
+
+
+def test_disturbance_and_friction_of_joints_are_in_the_demanded_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    bed = load("leap")
+    model = ControlModel(bed)
+    law, layout, held = build("law", bed.control.law, model), TaskLayout(bed), ("bar1_hand1", "bar1_hand2")
+    q, u = start_of(bed)[:2]
+    arms, wheel = joints(bed)
+    task = layout.nothing(0)
+    for i in (*BASE, wheel):
+        layout.weigh(task, i, 1.0)
+    u, d = u.copy(), np.zeros(len(u))
+    u[list(arms)], d[list(arms)] = 0.1, 0.03
+    at = state(bed, held, q, u)._replace(disturbance=d)
+    demand = law.control(at, Reference(0.0, q, u, np.zeros(len(u)), False, (), task))
+    friction = {joint.name: joint.friction_n_m for joint in bed.modules[0].joints}
+    resisted = np.zeros(len(u))
+    for motor in bed.motors:
+        i = bed.known.joint_u(motor.joint)
+        resisted[i] = -friction[motor.joint] * u[i] / np.hypot(u[i], 0.01)
+    expected = moved(bed, held, at, demand.force + d + resisted)
+    np.testing.assert_allclose(demand.acceleration, expected, atol=2e-3)
+    assert abs(moved(bed, held, at, demand.force) - expected).max() > 0.02
+    assert model.ignored == []  # contacts that no state of the behaviour closes are open
