@@ -66,7 +66,7 @@ class Coordinates:
         return dict.fromkeys(list(self._units)[:1], 0.0)
 
 
-class Hand(Protocol):
+class DrivingHand(Protocol):
     """What drives: a keyboard or a gamepad."""
 
     def rates(self, seconds: float) -> dict[str, float] | None:
@@ -110,7 +110,7 @@ class Keyboard:
         return rates
 
 
-def drive(operator: Any, hand: Hand) -> None:
+def drive(operator: Any, hand: DrivingHand) -> None:
     """Send what the hand asks for, until it leaves; a refusal is said once."""
     said, moves = "", False
     while not hand.leaves:

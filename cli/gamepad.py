@@ -64,15 +64,15 @@ class Gamepad:
         InputError
             Where there is none that can be read.
         """
-        found = sorted(glob.glob("/dev/input/by-id/*-event-joystick")) if device is None else [device]
-        if not found:
+        pads = sorted(glob.glob("/dev/input/by-id/*-event-joystick")) if device is None else [device]
+        if not pads:
             expected = "one that is plugged in, or gamepad /dev/input/eventN"
             raise InputError("no gamepad in /dev/input/by-id", key="gamepad", expected=expected)
         try:
-            return cls(os.open(found[0], os.O_RDONLY | os.O_NONBLOCK), coordinates)
+            return cls(os.open(pads[0], os.O_RDONLY | os.O_NONBLOCK), coordinates)
         except OSError as error:
             expected = "a device that you may read (group input)"
-            raise InputError(str(error.strerror), key="gamepad", value=found[0], expected=expected) from None
+            raise InputError(str(error.strerror), key="gamepad", value=pads[0], expected=expected) from None
 
     def __enter__(self) -> Gamepad:
         """It is open."""

@@ -55,7 +55,7 @@ _DURATIONS = np.geomspace(0.5, 900.0, 80)
 _UNHURRIED = 0.75
 
 
-class LimitUse(NamedTuple):
+class PathUse(NamedTuple):
     """The part of a limit that a path uses; above 1 it is not possible."""
 
     limit: int
@@ -126,24 +126,24 @@ class GoalPaths:
             return before
         return self._polynomial((row[2 : 2 + n], row[2 + n :], np.array([(t - row[0]) / row[1], row[1]])))
 
-    def worst(self, rows: Array) -> LimitUse:
+    def worst(self, rows: Array) -> PathUse:
         """The limit that a path uses most; it rests in its last row. Beyond a limit at first, it may only come back."""
         most, first = self._parts(rows)
         most = np.where(np.isnan(most), math.inf, most / np.maximum(first, 1.0))
         if not len(most):
-            return LimitUse(0, 0.0)
+            return PathUse(0, 0.0)
         outside = self._is_pose & (most > 1.0)  # named first
         worst = int(np.where(outside, most, 0.0).argmax() if outside.any() else most.argmax())
-        return LimitUse(worst, float(most[worst]))
+        return PathUse(worst, float(most[worst]))
 
-    def steady(self, q: Array, rates: Array) -> LimitUse:
+    def steady(self, q: Array, rates: Array) -> PathUse:
         """The limit of rates and forces that a constant motion uses most: a short jog does not reach its rates."""
         rest = np.zeros(self.n)
         row = np.concatenate([[0.0, 1.0], q, rates, rest, q + rates, rates, rest])
         parts = np.where(self._is_effort[: len(self._robot)], self._check((row,)).reshape(_SAMPLES, -1)[0], 0.0)
-        return LimitUse(int(parts.argmax()), float(parts.max(initial=0.0)))
+        return PathUse(int(parts.argmax()), float(parts.max(initial=0.0)))
 
-    def is_possible(self, use: LimitUse) -> bool:
+    def is_possible(self, use: PathUse) -> bool:
         """Whether a path with this worst limit may be followed."""
         return use.part <= 1.0 + _TOLERANCE
 
@@ -266,6 +266,6 @@ def _check(name: str, model: ControlModel, limits: list[MotionLimit], samples: i
     at = ca.Function("at", [model.q, model.u, demanded, q_next], [ca.densify(parts)], {"cse": True})
     now, then = (polynomial(row[2 : 2 + 3 * n], row[2 + 3 * n :], taus[i], row[1]) for i in range(2))
     instant = ca.Function("instant", [row, taus], [at(*now, then[0])])
-    given, times = ca.MX.sym("row", 2 + 6 * n), np.linspace(0.0, 1.0, samples)
+    path_row, times = ca.MX.sym("row", 2 + 6 * n), np.linspace(0.0, 1.0, samples)
     steps = ca.DM(np.vstack([times, np.append(times[1:], 1.0)]))
-    return ca.Function(name, [given], [instant.map(samples)(ca.repmat(given, 1, samples), steps)])
+    return ca.Function(name, [path_row], [instant.map(samples)(ca.repmat(path_row, 1, samples), steps)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from granite.config.devices.grips import Grips
@@ -26,11 +28,14 @@ class Holds:
 def hold_table(bed: Testbed) -> TimeTable:
     """The set points of `bed.direct_actuators` over time; those of actuators of other kinds than grips are zero."""
     times = np.array([hold.from_s for hold in bed.holds] or [0.0]) - SAME_TIME_S
-    rows = [np.concatenate(_setpoints(bed, hold.closed)) for hold in bed.holds] or [np.concatenate(_setpoints(bed, ()))]
+    rows = [np.concatenate(setpoints_of(bed, hold.closed)) for hold in bed.holds] or [
+        np.concatenate(setpoints_of(bed, ()))
+    ]
     return TimeTable(times, np.array(rows))
 
 
-def _setpoints(bed: Testbed, closed: tuple[str, ...]) -> list[Array]:
+def setpoints_of(bed: Testbed, closed: Collection[str]) -> list[Array]:
+    """The set points of each of `bed.direct_actuators` that close these contacts."""
     found = [NOTHING]
     for device in bed.direct_actuators.values():
         values = np.zeros(len(device.signals(bed)))

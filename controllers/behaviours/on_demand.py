@@ -16,13 +16,13 @@ from pydantic import model_validator
 
 from granite.config.behaviour import Behaviour
 from granite.config.coordinates import Coordinate
-from granite.config.devices.grips import Grips
 from granite.config.errors import InputError
-from granite.config.records import NOTHING, Array, Reference
+from granite.config.records import Array, Reference
 from granite.config.run_modes import Reply, Request, RequestKind
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.braking import finite
-from granite.controllers.behaviours.goal_paths import GoalPaths, LimitUse
+from granite.controllers.behaviours.goal_paths import GoalPaths, PathUse
+from granite.controllers.behaviours.holds import setpoints_of
 from granite.controllers.behaviours.tasks import TaskLayout, interrupted
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.decelerations import can_brake
@@ -37,14 +37,14 @@ MOST_KNOTS = 1024
 _SLOWER = (1.0, 0.35)
 #: rows of a path that other coordinates go on with, at most: of a longer one they go to the end with the new goal
 _MERGED = 8
-_POSSIBLE = LimitUse(0, 0.0)
+_POSSIBLE = PathUse(0, 0.0)
 
 
-class Answer(NamedTuple):
+class GoalAnswer(NamedTuple):
     """The answer to a goal, and the limit that its path uses most."""
 
     reply: Reply
-    use: LimitUse = _POSSIBLE
+    use: PathUse = _POSSIBLE
 
 
 class OnDemand(SymbolicBehaviour):
@@ -112,7 +112,7 @@ class OnDemand(SymbolicBehaviour):
         """Forget the goal, and hold the pose of a reference from its time on."""
         self._follow(self._paths.resting(reference.t, reference.q))
 
-    def ask(self, reference: Reference, request: Request) -> Answer:
+    def ask(self, reference: Reference, request: Request) -> GoalAnswer:
         """Take a goal from the last reference on, if it is possible.
 
         Parameters
@@ -135,48 +135,48 @@ class OnDemand(SymbolicBehaviour):
             return self._follow_staged(reference.t, motion, request)
         return self._act(request)
 
-    def _go(self, t: float, motion: Array, request: Request) -> Answer:
+    def _go(self, t: float, motion: Array, request: Request) -> GoalAnswer:
         n = self._paths.n
         target, duration = np.array(request.numbers[:n]), request.value
         asked = ~np.isnan(target)
         if len(target) != n or not asked.any() or not 0.0 < duration < math.inf or (asked & ~self._moved).any():
-            return Answer(Reply.NO_SUCH_GOAL)
+            return GoalAnswer(Reply.NO_SUCH_GOAL)
         rows = self._paths.to_pose(t, motion, np.where(asked, target, self._goal(motion[:n])), duration)
         others = self._path.rows[max(int(self._path.times.searchsorted(t, "right")) - 1, 0) : self._used]
         if 1 < len(others) <= _MERGED and (self._moved & ~asked).any():
             rows = self._paths.merged(rows, others, asked)
         return self._verified([rows])
 
-    def _jog(self, t: float, motion: Array, request: Request) -> Answer:
+    def _jog(self, t: float, motion: Array, request: Request) -> GoalAnswer:
         n = self._paths.n
         speeds = np.array(request.numbers[:n])
         if len(speeds) != n or not np.isfinite(speeds).all() or (speeds[~self._moved] != 0.0).any():
-            return Answer(Reply.NO_SUCH_GOAL)
+            return GoalAnswer(Reply.NO_SUCH_GOAL)
         if not self._paths.is_possible(use := self._paths.steady(motion[:n], speeds)):
-            return Answer(Reply.NOT_FEASIBLE, use)
+            return GoalAnswer(Reply.NOT_FEASIBLE, use)
         return self._verified(self._paths.jog(t, motion, part * speeds) for part in _SLOWER)
 
-    def _stage(self, request: Request) -> Answer:
+    def _stage(self, request: Request) -> GoalAnswer:
         """Keep a knot of a path; the polynomial to it from the one before is checked in this tick."""
         k, t, knot = request.argument, request.value, np.array(request.numbers)
         fits = knot.size == self._last_knot.size and np.isfinite(knot).all() and math.isfinite(t)
         follows = k == 0 or (k == self._staged < MOST_KNOTS - 1 and t > self._last_time)
         if not fits or not follows:
-            return Answer(Reply.NO_SUCH_GOAL)
+            return GoalAnswer(Reply.NO_SUCH_GOAL)
         before, began, self._staged = self._last_knot, self._last_time, k + 1
         self._last_knot, self._last_time = knot, t
         if k == 0:
-            return Answer(Reply.DONE)
+            return GoalAnswer(Reply.DONE)
         self._staged_rows[k - 1] = row = self._paths.between(began, before, knot, t - began)
         if (answer := self._judged(row)).reply is not Reply.DONE:
             self._staged = 0
         return answer
 
-    def _follow_staged(self, t: float, motion: Array, request: Request) -> Answer:
+    def _follow_staged(self, t: float, motion: Array, request: Request) -> GoalAnswer:
         """Go to the first knot, then along the rows, which were checked when they came."""
         count, lead, path, rows = request.argument, request.value, self._path, self._staged_rows
         if not 2 <= count == self._staged or not 0.0 < lead < math.inf:
-            return Answer(Reply.NO_SUCH_GOAL)
+            return GoalAnswer(Reply.NO_SUCH_GOAL)
         n, self._staged = self._paths.n, 0
         first = self._paths.between(t, motion, rows[0, 2 : 2 + 3 * n], lead)
         if (answer := self._judged(first)).reply is Reply.DONE:
@@ -187,32 +187,32 @@ class OnDemand(SymbolicBehaviour):
             self._use(count + 1)
         return answer
 
-    def _judged(self, row: Array) -> Answer:
+    def _judged(self, row: Array) -> GoalAnswer:
         use = self._paths.worst(np.stack([row, row]))
-        return Answer(Reply.DONE if self._paths.is_possible(use) else Reply.NOT_FEASIBLE, use)
+        return GoalAnswer(Reply.DONE if self._paths.is_possible(use) else Reply.NOT_FEASIBLE, use)
 
-    def _act(self, request: Request) -> Answer:
+    def _act(self, request: Request) -> GoalAnswer:
         if not 0 <= request.argument < len(self._actions):
-            return Answer(Reply.NO_SUCH_GOAL)
+            return GoalAnswer(Reply.NO_SUCH_GOAL)
         verb, _, contact = self._actions[request.argument].partition(" ")
         contacts = {contact} if contact else set(self._bed.grips)
         closed = self._closed | contacts if verb == "grip" else self._closed - contacts
         if closed not in self._sets:
-            return Answer(Reply.NO_SUCH_CONTACTS)
+            return GoalAnswer(Reply.NO_SUCH_CONTACTS)
         self._closed = closed
         self.parameters["direct"][:] = self._setpoints()
-        return Answer(Reply.DONE)
+        return GoalAnswer(Reply.DONE)
 
-    def _verified(self, paths: Iterable[Array]) -> Answer:
+    def _verified(self, paths: Iterable[Array]) -> GoalAnswer:
         """Follow the first of these paths that is possible; else the answer names the limit of the first one."""
         refused = None
         for rows in paths:
             use = self._paths.worst(rows)
             if self._paths.is_possible(use):
                 self._follow(rows)
-                return Answer(Reply.DONE, use)
+                return GoalAnswer(Reply.DONE, use)
             refused = refused or use
-        return Answer(Reply.NOT_FEASIBLE, refused or _POSSIBLE)
+        return GoalAnswer(Reply.NOT_FEASIBLE, refused or _POSSIBLE)
 
     def _follow(self, rows: Array) -> None:
         self._path.rows[: len(rows)] = rows
@@ -231,13 +231,7 @@ class OnDemand(SymbolicBehaviour):
         return np.where(np.isnan(goal), here, goal)
 
     def _setpoints(self) -> Array:
-        bed, found = self._bed, [NOTHING]
-        for device in bed.direct_actuators.values():
-            values = np.zeros(len(device.signals(bed)))
-            found.append(
-                np.array([float(name in self._closed) for name in bed.grips]) if isinstance(device, Grips) else values
-            )
-        return np.concatenate(found)
+        return np.concatenate(setpoints_of(self._bed, self._closed))
 
 
 def _function(n: int, n_direct: int) -> ca.Function:

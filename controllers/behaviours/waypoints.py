@@ -115,12 +115,12 @@ class LegList(NamedTuple):
 
     def segments(self, start: Array) -> list[Segment]:
         """The motion of each leg, of all coordinates; others than its own stay at the start."""
-        found, here = [], start
+        segments, here = [], start
         for leg, begins in zip(self.legs, self.begins(), strict=False):
             there = np.where(np.isnan(leg.target), here, leg.target)
-            found.append(leg.segment(here, there, begins))
+            segments.append(leg.segment(here, there, begins))
             here = there
-        return found
+        return segments
 
 
 def _lists(waypoints: Sequence[Waypoint], model: ControlModel) -> list[LegList]:

@@ -163,12 +163,12 @@ class GoalRequests:
         if not isinstance(values, dict) or not values:
             example = next(iter(names), "base_x")
             raise InputError(key=key, value=values, expected=f'numbers by name, such as {{"{example}": 0.1}}')
-        found = np.full(len(self._positions), otherwise)
+        numbers = np.full(len(self._positions), otherwise)
         for name, value in values.items():
             if name not in names:
                 raise InputError("no such coordinate", key=key, value=name, expected=one_of(name, names))
-            found[names[name]] = _number(f"{key}.{name}", value)
-        return found
+            numbers[names[name]] = _number(f"{key}.{name}", value)
+        return numbers
 
     def _thinned(self, times: Array, knots: Array) -> list[int]:
         """The rows of a path that it needs: half of them, a quarter, and so on, as long as it stays where it is."""

@@ -26,9 +26,9 @@ HERE = [1.0, 0.8, 0.0, 0.4, 0.9] + [0.0] * 10
 
 @pytest.fixture(scope="module")
 def goals():
-    found = GoalRequests(to_json(load("free-flyer", [ON_DEMAND])), ["grip left", "release left"])
-    found.note(HERE)
-    return found
+    requests = GoalRequests(to_json(load("free-flyer", [ON_DEMAND])), ["grip left", "release left"])
+    requests.note(HERE)
+    return requests
 
 
 def asked(goals, **message):

@@ -86,8 +86,8 @@ def test_a_hold_forgets_the_goal(moved):
 
 @pytest.mark.slow
 def test_a_run_with_goals_replays_to_the_bit(moved):
-    found = replay(log_of(moved))
-    assert (found.first, found.ticks) == (None, len(moved.rows))
+    repeated = replay(log_of(moved))
+    assert (repeated.first, repeated.ticks) == (None, len(moved.rows))
 
 
 def test_every_goal_is_an_event(moved):
