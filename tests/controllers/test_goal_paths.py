@@ -53,6 +53,8 @@ def test_a_path_joins_its_rows_with_their_acceleration_and_comes_to_rest(paths, 
     if kind == "to_pose":
         np.testing.assert_array_equal(rows[-1, 2 : 2 + N], target)
         assert rows[-1, 0] == pytest.approx(28.0)
+        coasting = np.array([a for _, _, a in sampled(rows[[1, -1]])])
+        np.testing.assert_allclose(coasting, 0.0, atol=1e-12)  # without thrust between the two changes of speed
 
 
 @pytest.mark.parametrize("seed", range(4))
