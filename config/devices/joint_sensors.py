@@ -60,6 +60,8 @@ class JointSensors(Device):
     filter_b_rad_s: NotNegative = 0.0
     #: noise added behind the rate filter
     rate_noise_rad_s: NotNegative = 2e-3
+    #: of the time of a frame (one sigma): the angle of a joint that turns is uncertain by its rate times this
+    time_deviation_s: Annotated[float, Field(ge=0, le=0.1)] = 0.0
     #: as calibrated, by joint; the others read the angle itself
     response: dict[str, JointResponse] = Field(default_factory=dict)
     #: how the simulated ones differ from this data sheet

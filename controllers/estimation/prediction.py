@@ -106,17 +106,25 @@ def _update(model: ControlModel, joints: Joints, roots: Sequence[int], gripped: 
             predicted = ca.DM(filters.F) @ x[own] + ca.DM(filters.G) * a[i]
             values = [first_value + j, first_value + count + j]
             innovation = measured[values] - ca.DM(filters.C) @ (predicted + age * (x[own] - predicted))
-            innovations[values] = innovation / update.sigma
+            late = (predicted[1] * sensors.time_deviation_s) ** 2
+            if sensors.time_deviation_s > 0:
+                # One covariance serves all joints of the device: the angle of a fast one counts less.
+                S = update.sigma[0] ** 2
+                innovations[values] = innovation / ca.vertcat(ca.sqrt(S + late), update.sigma[1])
+                innovation = ca.vertcat(innovation[0] * (S / (S + late)), innovation[1])
+            else:
+                innovations[values] = innovation / update.sigma
             for value in values:
                 usable = ca.logic_and(usable, ca.fabs(innovations[value]) <= numbers[-2])
-            found.append((i, own, predicted, innovation))
+            found.append((i, own, predicted, innovation, late))
             first_extra += filters.n_extra
         P = ca.if_else(usable, update.P, P)
-        spread = ca.sqrt(P[0, 0] + sensors.angle_offset_rad**2)
-        for i, own, predicted, innovation in found:
+        spread = P[0, 0] + sensors.angle_offset_rad**2
+        for i, own, predicted, innovation, late in found:
             added = ca.if_else(usable, update.K @ innovation, np.zeros(size))
             after[own], correction[i] = predicted + added, added[1]
-            deviation[i], deviation[n + i] = spread, ca.sqrt(P[1, 1])
+            is_timed = sensors.time_deviation_s > 0
+            deviation[i], deviation[n + i] = ca.sqrt(spread + late if is_timed else spread), ca.sqrt(P[1, 1])
         covariances_after = ca.vertcat(covariances_after, ca.vec(P))
         first_value, first_covariance = first_value + 2 * count, first_covariance + size * size
     for root in model.free_roots(gripped):

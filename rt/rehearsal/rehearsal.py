@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from granite.config.devices.joint_sensors import JointSensors
 from granite.config.errors import InputError, PlantLostError, one_of
 from granite.config.loader import to_json
 from granite.config.records import Array, Truth
@@ -41,6 +42,8 @@ _END_S = 5.0
 #: of the boards. On a loaded machine a byte through a pseudo-terminal can take
 #: longer than the 20 ms of a real board [s]
 _WATCHDOG_S = 0.1
+#: of the time of a board's sample, which pseudo-terminals make uncertain (one sigma) [s]
+_TIME_DEVIATION_S = 1e-3
 #: a plant that is later than this is lost [s]
 _LOST_S = 0.25
 #: a board does not answer while the plant's measurements are older than this: it would date them now [ms]
@@ -77,6 +80,7 @@ class Rehearsal:
         }
         #: of the boards: two ticks are the least
         self.watchdog_s = watchdog_s or max(_WATCHDOG_S, 4 * bed.loop.period_s)
+        self._bed = bed
         self.bed = bed.with_changes(self._drivers())
         self._sizes: list[int] = []
 
@@ -186,7 +190,7 @@ class Rehearsal:
         return f"the plant of the rehearsal is gone: {why}"
 
     def _drivers(self) -> dict[str, Any]:
-        """The driver of each device, by key."""
+        """The driver of each device, by key; and how well the time of a board's sample is known, where that is 0."""
         drivers: dict[str, Any] = {
             name: {"kind": "pose_stream", "address": address} for name, address in self._streams.items()
         }
@@ -200,7 +204,11 @@ class Rehearsal:
                     "watchdog_s": self.watchdog_s,
                     "channels": {wire.signal: f"{wire.kind.name.lower()} {wire.name}" for wire in device.wires},
                 }
-        return {f"devices.{name}.driver": driver for name, driver in drivers.items()}
+        untimed = [n for n, d in self._bed.devices_of(JointSensors).items() if n in drivers and not d.time_deviation_s]
+        return {
+            **{f"devices.{name}.driver": driver for name, driver in drivers.items()},
+            **{f"devices.{name}.time_deviation_s": _TIME_DEVIATION_S for name in untimed},
+        }
 
 
 class _DistantTwin:
