@@ -89,3 +89,21 @@ def test_a_duration_that_is_searched_is_feasible_also_in_mid_motion(paths):
 def test_a_motion_that_is_no_number_is_not_possible(paths):
     rows = paths.to_pose(0.0, motion(0), np.full(N, np.nan), 10.0)
     assert not paths.is_possible(paths.worst(rows))
+
+
+def test_a_path_that_could_not_be_braked_before_a_zone_is_refused():
+    post = "safety.keep_out=[{name='post', disc={position_m=[3.0, 0.8], radius_m=0.05}}]"
+    bed = load("free-flyer", ["behaviour={kind='on_demand'}", post])
+    paths, limits = GoalPaths(ControlModel(bed)), motion_limits(bed)
+    pose, towards = np.array([1.5, 0.8, 0.0, 0.4, 0.9]), np.array([0.1, 0.0, 0.0, 0.0, 0.0])
+    refused = []
+    for x in np.arange(0.0, 1.2, 0.02):
+        before = np.concatenate([pose + x * np.eye(N)[0], towards, np.zeros(N)])
+        after = np.concatenate([before[:N] + 0.1 * towards, towards, np.zeros(N)])
+        use = paths.worst(paths.between(0.0, before, after, 0.1)[None].repeat(2, 0))
+        if not paths.is_possible(use):
+            refused.append(limits[use.limit].name)
+    # The base needs 0.22 m to brake from 0.1 m/s: that is refused first, and later the distance itself.
+    assert "braked from there" in refused[0]
+    assert sum("braked" in name for name in refused) >= 8
+    assert "braked" not in refused[-1]
