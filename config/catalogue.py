@@ -57,11 +57,11 @@ def catalogue() -> dict[str, list[CatalogueEntry]]:
         CatalogueEntry(
             name,
             content.get("use", "example"),
-            _traits(content),
+            _traits(_changed(content, plain)),
             {variant: _traits(_changed(content, change)) for variant, change in variants.items()}
             | {variant: _traits(stored[other].content) for variant, other in elsewhere.items()},
         )
-        for name, content, variants, elsewhere in stored.values()
+        for name, content, variants, elsewhere, plain in stored.values()
     ]
     order = {name: i for i, name in enumerate(_FIRST)}
     entries.sort(key=lambda entry: (entry.use != "platform", order.get(entry.name, len(order)), entry.name))

@@ -39,6 +39,8 @@ _OF_PLANT = ("modules", "contacts", "devices")
 _ALSO_OF_PLANT = (("simulation", "table"), ("safety", "keep_out"), ("safety", "footprint"), ("safety", "keep_apart"))
 #: key of a variant that is a preset of its own
 _PRESET = "preset"
+#: key of a file: which of its variants its name alone means
+_PLAIN = "plain"
 #: keys of a module that determine how its URDF or the other module is read
 _READING = ("urdf", "urdf_motors", "urdf_mimic", "like", "dimension", "base")
 
@@ -63,9 +65,9 @@ class Preset(NamedTuple):
 def presets() -> list[Preset]:
     """The testbeds that come with Granite."""
     entries = []
-    for name, content, variants, _ in stored_presets():
+    for name, content, variants, _, plain in stored_presets():
         titles = [(variant, changed.get("title", content["title"])) for variant, changed in variants.items()]
-        entries.append(Preset(name, content["title"], titles))
+        entries.append(Preset(name, plain.get("title", content["title"]), titles))
     return entries
 
 
@@ -77,6 +79,8 @@ class StoredPreset(NamedTuple):
     variants: dict[str, dict[str, Any]]
     #: variants that are presets of their own, and which
     elsewhere: dict[str, str]
+    #: changes of the variant that the name of the preset alone means
+    plain: dict[str, Any]
 
 
 def stored_presets() -> Iterator[StoredPreset]:
@@ -84,7 +88,8 @@ def stored_presets() -> Iterator[StoredPreset]:
     for name in _preset_names():
         content = _read(_PRESETS / f"{name}.toml", name)
         elsewhere = {v: change[_PRESET] for v, change in content.get("variants", {}).items() if _PRESET in change}
-        yield StoredPreset(name, content, _take_variants(content, name), elsewhere)
+        plain, variants = content.pop(_PLAIN, None), _take_variants(content, name)
+        yield StoredPreset(name, content, variants, elsewhere, variants.get(plain, {}))
 
 
 def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> Testbed:
@@ -112,11 +117,17 @@ def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> 
         return changed(load(bed), overrides)
     path, variant = _locate(bed)
     content = _with_absolute_paths(_read(path, bed), path.parent)
-    named = content.get("variants", {})
+    named, plain = content.get("variants", {}), content.pop(_PLAIN, None)
     variants = _take_variants(content, bed)
     if variant is not None and variant not in variants:
         raise InputError(f"no variant '{variant}'", file=bed, expected=one_of(variant, named))
-    asked = _changes_of_variant(content, variant, variants, bed) if variant is not None else []
+    if plain is not None and plain not in variants:
+        raise InputError("no such variant", file=bed, key=_PLAIN, value=plain, expected=one_of(str(plain), named))
+    chosen, asked = variant or plain, []
+    if chosen is not None:
+        asked = _changes_of_variant(content, chosen, variants, bed)
+        if variant is None:  # it keeps its plain name
+            asked = [change for change in asked if change.path != ["name"]]
     typed = [_change_of_override(override, bed) for override in overrides]
     asked += [*_devices_of_drivers(content, [*asked, *typed], variants, bed), *typed]
     source = " ".join([f"{bed} with", *(f"--set {override}" for override in overrides)]) if overrides else bed

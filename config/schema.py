@@ -107,6 +107,7 @@ def _contact(contact: Schema) -> Schema:
 def _as_in_a_file(schema: Schema) -> None:
     """Keys of a file that the loader resolves, and keys that it may leave out."""
     definitions = schema["definitions"]
+    schema["properties"]["plain"] = {"type": "string", "description": "the variant that the file's name alone means"}
     schema["properties"]["variants"] = {
         "description": "changes to the rest of the file, by the name of the variant",
         "type": "object", "additionalProperties": {"type": "object"},

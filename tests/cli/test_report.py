@@ -224,10 +224,10 @@ def test_contacts_that_the_model_of_the_controllers_lacks_are_named():
         "devices.joint_sensors": {"joints": ["left_shoulder", "left_elbow", "right_shoulder", "right_elbow"]},
         "behaviour": {},
     }
-    shown = " ".join(words(printed(bed_tables(load("fixed-dual-arm", changes)), 200)))
+    shown = " ".join(words(printed(bed_tables(load("fixed-dual-arm/open-loop", changes)), 200)))
     assert "contacts not in the model left_grip, right_grip: their forces are disturbances" in shown
     known = {**changes, "controller.objects": ["object"], "devices.vision": {"module": "object", "body": "body"}}
-    always = " ".join(words(printed(bed_tables(load("fixed-dual-arm", known)), 200)))
+    always = " ".join(words(printed(bed_tables(load("fixed-dual-arm/open-loop", known)), 200)))
     assert "contacts not in the model" not in always
 
 

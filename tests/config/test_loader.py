@@ -85,7 +85,7 @@ def test_a_variant_changes_what_it_names_and_nothing_else() -> None:
 
 
 def test_an_empty_table_in_a_variant_clears_the_one_in_the_file() -> None:
-    assert load("fixed-dual-arm").torques
+    assert load("fixed-dual-arm/open-loop").torques
     assert not load("fixed-dual-arm/carry").torques
 
 

@@ -213,7 +213,7 @@ HELD = {
 
 
 def test_arms_that_hold_an_object_accelerate_as_the_closed_chain_does() -> None:
-    bed = load("fixed-dual-arm", HELD)
+    bed = load("fixed-dual-arm/open-loop", HELD)
     model = ControlModel(bed)
     assert [contact.name for contact in model.closed] == ["left_grip", "right_grip"]
     assert model.ignored == []
@@ -237,7 +237,7 @@ def test_arms_that_hold_an_object_accelerate_as_the_closed_chain_does() -> None:
 
 def test_contacts_that_grips_open_and_close_are_joined_by_contact_set() -> None:
     switched = {**HELD, "behaviour": {"holds": [{"from_s": 0.0, "closed": ["left_grip", "right_grip"]}]}}
-    model = ControlModel(load("fixed-dual-arm", switched))
+    model = ControlModel(load("fixed-dual-arm/open-loop", switched))
     assert model.closed == []
     assert model.ignored == []
     both = frozenset({"left_grip", "right_grip"})
@@ -245,7 +245,7 @@ def test_contacts_that_grips_open_and_close_are_joined_by_contact_set() -> None:
     q, u, torque = np.zeros(7), np.zeros(7), np.array([0.1, 0.2, -0.1, 0.3])
     q[:4], q[5] = (1.8368763740210565, -1.4594553124539325, 1.3047162795687366, 1.4594553124539325), 0.4
     joined, free = (model.acceleration_under(s)(q, u, torque, np.zeros(0), np.zeros(7)) for s in (both, frozenset()))
-    closed = ControlModel(load("fixed-dual-arm", HELD)).acceleration(q, u, torque, np.zeros(0), np.zeros(7))
+    closed = ControlModel(load("fixed-dual-arm/open-loop", HELD)).acceleration(q, u, torque, np.zeros(0), np.zeros(7))
     assert np.abs(np.array(joined - closed)).max() < 1e-12
     assert np.abs(np.array(free)[4:]).max() == 0.0
 
@@ -253,7 +253,7 @@ def test_contacts_that_grips_open_and_close_are_joined_by_contact_set() -> None:
 def test_an_object_held_by_two_arms_is_estimated_through_the_closed_chain() -> None:
     """The arms are pushed by hand, so that everything moves; the pose of the object comes late and with noise."""
     push = {"kind": "push", "at_s": 0.5, "duration_s": 0.3, "body": "body", "force_n": [0.4, 0.2]}
-    bed = load("fixed-dual-arm", {**HELD, "simulation.events": [push], "loop.duration_s": 2.0,
+    bed = load("fixed-dual-arm/open-loop", {**HELD, "simulation.events": [push], "loop.duration_s": 2.0,
                                   "safety.tracking_error_rad": 3.0, "safety.tracking_error_m": 1.0})  # fmt: skip
     log = simulate_in_memory(bed)
     assert log.summary is not None

@@ -212,7 +212,7 @@ def test_a_run_without_a_row_says_so():
 
 
 def test_work_and_internal_force_are_those_of_the_rows() -> None:
-    log = simulate_in_memory(load("fixed-dual-arm", {"loop.duration_s": 2.0}))
+    log = simulate_in_memory(load("fixed-dual-arm/open-loop", {"loop.duration_s": 2.0}))
     truth, applied = log["/truth"], log["/applied"]
     joints = ("left_shoulder", "left_elbow", "right_shoulder", "right_elbow")
     turned = [np.diff(truth[f"{joint}_rad"]) * applied[f"motors_{joint}_torque_n_m"][:-1] for joint in joints]

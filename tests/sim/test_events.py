@@ -112,7 +112,11 @@ def test_a_push_names_its_body_and_its_module() -> None:
     error = refused("{kind='push', at_s=0, duration_s=1, body='base', module='vehicel'}")
     assert (error.key, error.value) == ("simulation.events.0.module", "vehicel")
     with pytest.raises(InputError) as refusal:
-        Lab(load("fixed-dual-arm", ["simulation.events=[{kind='push', at_s=0, duration_s=1, body='forearm'}]"]))
+        Lab(
+            load(
+                "fixed-dual-arm/open-loop", ["simulation.events=[{kind='push', at_s=0, duration_s=1, body='forearm'}]"]
+            )
+        )
     assert refusal.value.key == "simulation.events.0.module"
     assert "left, right" in refusal.value.expected
 

@@ -144,7 +144,7 @@ def test_viscous_drag_of_pads_at_a_radius_slows_turning_exponentially():
         },
         "contacts": [],
     }  # fmt: skip
-    plant = Plant(load("fixed-dual-arm", overrides))
+    plant = Plant(load("fixed-dual-arm/open-loop", overrides))
     plant.advance(2.0)
     decay = 1e-3 * 2.0 * 9.81 * 0.05**2 / 0.01 / 0.02
     assert plant.u[-1] == pytest.approx(0.1 * math.exp(-2.0 * decay), rel=1e-9)

@@ -19,7 +19,7 @@ UNITS = [{"contact": "left_grip"}, {"contact": "right_grip"}]
 
 def bed(simulated: dict[str, Any], **sheet: Any) -> Testbed:
     table = {"kind": "force_gauges", "units": UNITS, "simulated": simulated, **sheet}
-    return load("fixed-dual-arm", {"devices.force_gauges": table, "loop.duration_s": 0.5})
+    return load("fixed-dual-arm/open-loop", {"devices.force_gauges": table, "loop.duration_s": 0.5})
 
 
 def test_a_perfect_gauge_reads_the_force_of_the_contact_in_the_axes_of_the_arm() -> None:

@@ -157,7 +157,7 @@ def test_a_page_of_many_modules_has_no_text_beyond_its_edges(make):
 
 
 #: one of each kind: a vehicle, arms in space, flexible links, contacts
-QUICK = ("free-flyer", "spatial-dual-arm", "mrds-6a", "leap")
+QUICK = ("free-flyer", "spatial-dual-arm/open-loop", "mrds-6a", "leap")
 
 
 @pytest.mark.parametrize(

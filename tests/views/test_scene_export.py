@@ -47,7 +47,7 @@ def test_a_log_with_its_scene_is_played_back_and_still_a_log(granite: Call, log:
 
 
 @pytest.mark.parametrize(
-    "name", ["free-flyer", "two-arm-free-flyer", "leap", "flexible-arm", "spatial-dual-arm", "mrds-3"]
+    "name", ["free-flyer", "two-arm-free-flyer", "leap", "flexible-arm", "spatial-dual-arm/open-loop", "mrds-3"]
 )
 def test_every_signal_of_a_layout_is_one_of_the_testbed(name: str):
     bed = load(name)

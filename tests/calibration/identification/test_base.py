@@ -115,7 +115,7 @@ def test_the_command_writes_a_dated_file_and_a_plot(granite: Call, tmp_path: Pat
     ("bed", "why"),
     [
         pytest.param(
-            "fixed-dual-arm",
+            "fixed-dual-arm/open-loop",
             "devices: 0 devices of thrusters, expected one, which pushes the vehicle",
             marks=pytest.mark.slow,
         ),
