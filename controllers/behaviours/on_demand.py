@@ -81,8 +81,10 @@ class OnDemand(SymbolicBehaviour):
                 "a module moves in space", key="behaviour.kind", value=options.kind, expected="planar ones"
             )
         self._bed, self._paths, self._actions = bed, GoalPaths(model), options.actions(bed)
-        #: coordinates that goals may move: those with an actuator
-        self._moved = np.isin(np.arange(n), model.active)
+        #: coordinates that goals may move: those with a reference and an actuator, or of an object that arms carry
+        carried = [model.layout.u[module.name] for module in bed.followed if module not in bed.controlled]
+        moved = [*model.active, *(i for part in carried for i in range(part.start, part.stop))]
+        self._moved = np.isin(np.arange(n), moved) & np.isin(np.arange(n), bed.followed_positions)
         width, self._sets = 2 + 6 * n, [frozenset(closed) for closed in bed.contact_sets] if bed.switches else []
         self._closed: frozenset[str] = self._sets[0] if self._sets else frozenset()
         table = TimeTable(np.full(MOST_KNOTS, math.inf), np.full((MOST_KNOTS, width), math.nan))

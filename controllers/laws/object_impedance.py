@@ -200,6 +200,21 @@ class ObjectImpedance:
                 around(name, unit, value, what) for (name, unit, what), value in zip(named, values, strict=False)
             )
 
+        def columns(self, bed: Testbed) -> dict[str, dict[str, float | str]]:
+            """Stiffness and damping of the object, and of the bases of vehicles."""
+            held = carried_object(bed, self.object)
+            own = bed.known.velocities[bed.known.u[held.name]]
+            turned = len(own) // 2 + len(own) % 2  # translations, then rotations
+            tables: list[tuple[str, Impedance | BaseGains]] = [
+                (c.name, self.translation if i < turned else self.rotation) for i, c in enumerate(own)
+            ]
+            roots = (c for vehicle in self._vehicles(bed) for c in bed.known.velocities[bed.known.root_u(vehicle)])
+            tables += [(c.name, self.base) for c in roots]
+            return {
+                "stiffness [1/s2]": {name: table.stiffness_1_s2 for name, table in tables},
+                "damping [1/s]": {name: table.damping_1_s for name, table in tables},
+            }
+
         def recorded(self, bed: Testbed) -> tuple[Coordinate, ...]:
             """Wrenches of the grips, demanded and measured, and how good the answer of the distribution is."""
             found: list[Coordinate] = []

@@ -45,7 +45,7 @@ def test_defaults_are_there_but_for_none_which_toml_does_not_have():
 
 
 def test_it_has_every_key_of_a_testbed_and_the_variants():
-    assert set(schema()["properties"]) == {*testbed.Testbed.model_fields, "variants"}
+    assert set(schema()["properties"]) == {*testbed.Testbed.model_fields, "variants", "plain"}
 
 
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family != "contact"])

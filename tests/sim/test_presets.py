@@ -67,7 +67,8 @@ PRESETS = [bed for bed in SIZES if "/" not in bed]
 #: the others of each list take part in the slow test of the whole run
 QUICK = {
     "flx-pendulum", "flx-joint-mass", "chains/type-0", "chains-2x3/type-1",
-    "mrds-1", "mrds-6a", "flx-three-link", "sun-planar", "sun-planar/ffr-o-rrr", "fixed-dual-arm/open-loop", "spatial-dual-arm/open-loop",
+    "mrds-1", "mrds-6a", "flx-three-link", "sun-planar", "sun-planar/ffr-o-rrr",
+    "fixed-dual-arm/open-loop", "spatial-dual-arm/open-loop",
     "mrds-3", "mrds-5c",
 }  # fmt: skip
 
@@ -79,7 +80,8 @@ FREE = [
 #: motors push them
 PUSHED = [
     "mrds-1", "mrds-2a", "mrds-2b", "mrds-2c", "mrds-6a", "mrds-6b", "flx-three-link", "sun-planar",
-    "sun-planar/frr-o-rrr", "sun-planar/rfr-o-rrr", "sun-planar/ffr-o-rrr", "sun-planar/frr-o-rrf", "fixed-dual-arm/open-loop",
+    "sun-planar/frr-o-rrr", "sun-planar/rfr-o-rrr", "sun-planar/ffr-o-rrr", "sun-planar/frr-o-rrf",
+    "fixed-dual-arm/open-loop",
     "spatial-dual-arm/open-loop", "spatial-dual-arm/flexible", "spatial-dual-arm/floating",
 ]  # fmt: skip
 #: torques and motions act in their contacts

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tests.validation.transcribed import by
+
 #: in the order of the table
 SOURCES = ("MRDS", "Lilly-Orin", "FLX", "Stanford", "Sun")
 
@@ -24,6 +26,11 @@ class Claim:
     expected: str
     got: str
     tolerance: str
+
+    @property
+    def name(self) -> str:
+        """Source and number."""
+        return f"{self.source} {self.test}"
 
     @property
     def number(self) -> str:
@@ -73,8 +80,8 @@ class Claims:
         )
         with table.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["test", "claim", "expected", "got", "tolerance"])
-            writer.writerows([f"{r.source} {r.test}", r.what, r.expected, r.got, r.tolerance] for r in ordered)
+            writer.writerow(["test", "claim", "by", "expected", "got", "tolerance"])
+            writer.writerows([r.name, r.what, by(r.name, r.what), r.expected, r.got, r.tolerance] for r in ordered)
 
     def _row(self, test: str, what: str, expected: str, got: str, tolerance: str) -> None:
         source, number = test.split()

@@ -5,17 +5,21 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from granite.config.loader import load
+from granite.config.reasons import Reason
 from granite.config.records import Array
+from granite.config.run_modes import Reply, Request, RequestKind
 from granite.config.testbed import Testbed
 from granite.logs.log import Log
 from granite.rt.replay import replay
 from granite.rt.run_in_memory import simulate_in_memory
+from tests.support.scripted_operator import scripted
 
 #: seeds that no gain was chosen with
 SEEDS = range(101, 201)
@@ -124,3 +128,25 @@ def test_a_squeeze_between_vehicles_stays_within_the_reach_of_their_thrusters() 
     assert (np.array(poses) < (1.2e-3, 8e-3, 2e-3, 8e-3)).all()
     assert 0.5 < np.median(squeeze(log, bed)[2000:]) < 1.5
     assert np.mean(log["/demand"]["distribution_iterations"] > 0) > 0.5
+
+
+@pytest.mark.slow
+def test_object_and_base_go_to_goals_while_the_loop_runs() -> None:
+    names = [c.name for c in load("two-arm-carry").known.positions]
+
+    def go(**target: float) -> Request:
+        return Request(RequestKind.GO, 1, 0, 8.0, numbers=tuple(target.get(name, nan) for name in names))
+
+    requests = {
+        2.0: go(target_body_x=1.6, target_body_y=0.85, target_body_heading=0.2),
+        11.0: go(vehicle_base_x=1.05, target_body_x=1.65),
+        20.0: go(vehicle_left_elbow=0.0),
+    }
+    done = scripted(requests, "behaviour={kind='on_demand'}", "loop.duration_s=21", bed="two-arm-carry")
+    assert done.outcome.reason is Reason.PASSED
+    # The joints follow from base and object: they have no goals.
+    assert [reply for _, reply, _ in done.script.answers] == [Reply.DONE, Reply.DONE, Reply.NO_SUCH_GOAL]
+    q, truth = done.entry("/reference", "q"), done.entry("/truth", "q")
+    followed = list(done.run.bed.followed_positions)
+    np.testing.assert_allclose(q[-1, [0, *followed[3:]]], [1.05, 1.65, 0.85, 0.2], atol=1e-9)
+    assert np.abs(truth - q)[-200:, followed].max() < 8e-3
