@@ -14,6 +14,7 @@ from granite.config.loader import load
 from granite.config.records import Reference, State
 from granite.config.testbed import Testbed
 from granite.controllers.distribution.force_distribution import DistributionOutcome
+from granite.controllers.laws.carrying import vehicle_accelerations
 from granite.controllers.laws.object_impedance import ObjectImpedance
 from granite.controllers.model import ControlModel
 from granite.controllers.stack import build_stack
@@ -239,3 +240,15 @@ def test_a_grasp_that_vehicles_can_not_hold_is_refused_in_one_sentence(
     with pytest.raises(InputError, match=words) as refused:
         build_stack(load(name, changes))
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("n_joints", [0, 1, 2])
+def test_hands_with_fewer_joints_than_constraints_take_the_base_along_and_turn_it_last(n_joints: int) -> None:
+    rng = np.random.default_rng(3)
+    J, rhs, base = rng.normal(size=(2, 3 + n_joints)), rng.normal(size=2), rng.normal(size=3)
+    v = np.array(ca.DM(ca.evalf(vehicle_accelerations(ca.SX(J), ca.SX(rhs), ca.SX(base))))).ravel()
+    assert J @ v == pytest.approx(rhs, abs=1e-9)
+    if n_joints == 2:
+        assert v[:3] == pytest.approx(base)
+    else:
+        assert abs(v[2] - base[2]) < np.abs(v[:2] - base[:2]).max()

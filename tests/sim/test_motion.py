@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 @pytest.mark.parametrize("method", ["projection", "baumgarte", "none"])
-@pytest.mark.parametrize("name", ["mrds-6a", "mrds-3", "fixed-dual-arm"])
+@pytest.mark.parametrize("name", ["mrds-6a", "mrds-3", "fixed-dual-arm/open-loop"])
 def test_both_ways_to_solve_for_contact_forces_take_the_same_step(
     name: str, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
