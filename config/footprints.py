@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from granite.config.testbed import Testbed
 
 #: discs that cover a long body, at most
-_MOST_DISCS = 4
+_MOST_DISCS = 3
 #: corners of a rounded end
 _ROUND = 16
 

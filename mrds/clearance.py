@@ -12,6 +12,7 @@ that moves too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import casadi as ca
@@ -63,41 +64,36 @@ class Clearances:
 
     def distances(self, q: ca.SX) -> ca.SX:
         """At a pose."""
-        return ca.vertcat(ca.SX(0, 1), *(_least(of_pair) for of_pair in self.of_discs(q)))
+        return self.along(q)
 
-    def along(self, start: ca.SX, end: ca.SX) -> ca.SX:
-        """The least on the way from one pose to another."""
-        return ca.vertcat(ca.SX(0, 1), *(_least(of_pair) for of_pair in self.of_discs(start, end)))
+    def along(self, *poses: ca.SX) -> ca.SX:
+        """The least on the way from one pose to the next, and so on."""
+        centres = [self._centres(pose) for pose in poses]
+        found = [_least([_distance(*way) for way in self._ways(pair, centres)]) for pair in self.pairs]
+        return ca.vertcat(ca.SX(0, 1), *found)
 
-    def are_kept(self, start: ca.SX, end: ca.SX, least: float) -> ca.SX:
+    def are_kept(self, least: float, *poses: ca.SX) -> ca.SX:
         """Whether `along` is at least that for all pairs, up to rounding: by comparisons alone, which are fast."""
-        before, after = self._centres(start), self._centres(end)
-        kept = ca.SX(1)
+        centres, kept = [self._centres(pose) for pose in poses], ca.SX(1)
         for pair in self.pairs:
-            for p, way, radius, zone in self._ways(pair, before, after):
+            for p, way, radius, zone in self._ways(pair, centres):
                 kept = ca.logic_and(kept, _is_beyond(p, way, radius + least, zone))
         return kept
 
-    def of_discs(self, start: ca.SX, end: ca.SX | None = None) -> list[list[ca.SX]]:
-        """The same for each disc of a body, or each two discs of two bodies, pair by pair."""
-        before = self._centres(start)
-        after = before if end is None else self._centres(end)
-        return [[_distance(*way) for way in self._ways(pair, before, after)] for pair in self.pairs]
-
-    def _ways(self, pair: SolidPair, before: ca.SX, after: ca.SX) -> Iterator[_Way]:
-        """Of each disc, or each two, its way relative to the centre of a disc, or to the table for a polygon."""
-        columns = zip(self._columns[pair.first], pair.first.discs, strict=True)
-        for column, (_, _, radius) in columns:
-            p, way = before[:, column], after[:, column] - before[:, column]
-            if pair.second is not None:
-                for other, (_, _, its_radius) in zip(self._columns[pair.second], pair.second.discs, strict=True):
-                    relative = way - (after[:, other] - before[:, other])
-                    yield _Way(p - before[:, other], relative, radius + its_radius, None)
-            elif pair.zone is not None and pair.zone.disc is not None:
-                disc = pair.zone.disc
-                yield _Way(p - ca.DM(list(disc.position_m)), way, radius + disc.radius_m, None)
-            else:
-                yield _Way(p, way, radius, pair.zone)
+    def _ways(self, pair: SolidPair, centres: Sequence[ca.SX]) -> Iterator[_Way]:
+        """Of each disc, or each two, its ways relative to the centre of a disc, or to the table for a polygon."""
+        for before, after in pairwise(centres if len(centres) > 1 else [*centres, *centres]):
+            for column, (_, _, radius) in zip(self._columns[pair.first], pair.first.discs, strict=True):
+                p, way = before[:, column], after[:, column] - before[:, column]
+                if pair.second is not None:
+                    for other, (_, _, its_radius) in zip(self._columns[pair.second], pair.second.discs, strict=True):
+                        relative = way - (after[:, other] - before[:, other])
+                        yield _Way(p - before[:, other], relative, radius + its_radius, None)
+                elif pair.zone is not None and pair.zone.disc is not None:
+                    disc = pair.zone.disc
+                    yield _Way(p - ca.DM(list(disc.position_m)), way, radius + disc.radius_m, None)
+                else:
+                    yield _Way(p, way, radius, pair.zone)
 
 
 def compiled_distances(pairs: Sequence[SolidPair], layout: Layout) -> Callable[[tuple[Buffer, ...]], Array]:

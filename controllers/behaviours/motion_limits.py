@@ -16,7 +16,7 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.footprints import guarded_pairs
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
-from granite.controllers.run_modes.decelerations import base_deceleration, stopping_pose
+from granite.controllers.run_modes.decelerations import base_deceleration, stopping_poses
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.controllers.thrusters.reach import reach
 from granite.mrds.clearance import Clearances
@@ -90,8 +90,8 @@ def are_apart(motion: MotionSymbols) -> ca.SX:
     """Whether all limits of `zone_limits` are kept: several times as fast as their parts."""
     bed = motion.model.bed
     clearances, least = Clearances(guarded_pairs(bed), bed.known), bed.safety.clearance_m
-    ahead = clearances.are_kept(motion.q, stopping_pose(motion.model), least / 2)
-    return ca.logic_and(clearances.are_kept(motion.q, motion.q_next, least), ahead)
+    ahead = clearances.are_kept(least / 2, motion.q, *stopping_poses(motion.model))
+    return ca.logic_and(clearances.are_kept(least, motion.q, motion.q_next), ahead)
 
 
 class _Distances:
@@ -104,8 +104,8 @@ class _Distances:
     def part(self, pair: int, least: float, motion: MotionSymbols) -> ca.SX:
         """1 where the distance of a pair is the least one, and a metre less is 2."""
         if self._last is None or self._last[0] is not motion:
-            end = stopping_pose(motion.model) if self._brakes else motion.q_next
-            self._last = motion, self._clearances.along(motion.q, end)
+            poses = stopping_poses(motion.model) if self._brakes else (motion.q_next,)
+            self._last = motion, self._clearances.along(motion.q, *poses)
         return 1.0 + least - self._last[1][pair]
 
 

@@ -12,7 +12,7 @@ from granite.config.errors import InputError
 from granite.config.footprints import guarded_pairs
 from granite.config.records import Array
 from granite.controllers.model import ControlModel
-from granite.controllers.run_modes.decelerations import stopping_pose
+from granite.controllers.run_modes.decelerations import stopping_poses
 from granite.kernels.compilation import compile_once
 from granite.mrds.clearance import Clearances
 
@@ -29,7 +29,7 @@ class ZoneCheck:
 
         def write() -> list[ca.Function]:
             clearances, end = Clearances(self._pairs, bed.known), ca.SX.sym("end", model.q.numel())
-            distances = [clearances.along(model.q, end), clearances.along(model.q, stopping_pose(model))]
+            distances = [clearances.along(model.q, end), clearances.along(model.q, *stopping_poses(model))]
             return [ca.Function("kept_apart", [model.q, model.u, end], distances)]
 
         if self._pairs:

@@ -85,22 +85,30 @@ def largest_accelerations(model: ControlModel) -> Array:
     return largest
 
 
-def stopping_pose(model: ControlModel) -> ca.SX:
-    """Where the modules stop by braking from q and u: each group on its own, d = u (reaction + |u| / 2 a).
+def stopping_poses(model: ControlModel) -> tuple[ca.SX, ca.SX]:
+    """Poses on the way to rest by braking from q and u: when nothing turns any more, and when all is at rest.
 
-    What nothing brakes goes on at its speed until the others rest.
+    Each group brakes on its own: after the reaction time t_r and a time s of a brake that takes e it has moved by
+    u (t_r + s - s^2 / 2 e). What nothing brakes goes on at its speed until the others rest. Rotations mostly end first:
+    the way of a point is straight neither before nor after that, but nearly so in each part.
     """
     reaction, inertia, u = model.bed.safety.braking.reaction_s, ca.diag(model.mass_matrix), model.u
     ends: dict[int, ca.SX] = {}
+    turning, longest = ca.SX(0), ca.SX(0)
     for group in braked(model):
         indices = list(group.indices)
         most = group.deceleration or group.effort / inertia[indices[0]]
-        ends |= dict.fromkeys(indices, ca.fmax(ca.norm_2(u[indices]) / most, SHORTEST_BRAKE_S))
-    longest = ca.SX(0)
-    for end in ends.values():
-        longest = ca.fmax(longest, end)
-    ways = [u[i] * (reaction + (ends[i] / 2 if i in ends else longest)) for i in range(model.n)]
-    return model.q + ca.vertcat(ca.SX(0, 1), *ways)
+        end = ca.fmax(ca.norm_2(u[indices]) / most, SHORTEST_BRAKE_S)
+        ends |= dict.fromkeys(indices, end)
+        turning, longest = turning if len(indices) > 1 else ca.fmax(turning, end), ca.fmax(longest, end)
+    poses = []
+    for time in (turning, longest):
+        ways = []
+        for i in range(model.n):
+            braked_for = ca.fmin(time, ends[i]) if i in ends else time
+            ways.append(u[i] * (reaction + braked_for - (braked_for**2 / (2 * ends[i]) if i in ends else 0)))
+        poses.append(model.q + ca.vertcat(ca.SX(0, 1), *ways))
+    return poses[0], poses[1]
 
 
 def coasting_wheels(bed: Testbed) -> set[str]:

@@ -20,7 +20,7 @@ from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import accelerations, forces, subjects, thrusts, wrenches
 from granite.controllers.estimation.thruster_faults import STUCK_OPEN
 from granite.controllers.model import ControlModel
-from granite.controllers.run_modes.decelerations import base_deceleration, stopping_pose
+from granite.controllers.run_modes.decelerations import base_deceleration, stopping_poses
 from granite.kernels.compilation import compile_once, mode
 from granite.kernels.kernel import Buffer
 from granite.mrds.clearance import Clearances
@@ -235,14 +235,15 @@ class KeptApart:
         self._least = bed.safety.clearance_m / 2
         if self._clearances.pairs:
             model = ControlModel(bed)
-            self._end = ca.substitute(stopping_pose(model), ca.vertcat(model.q, model.u), ca.vertcat(q, u))
+            poses = ca.horzcat(*stopping_poses(model))
+            self._ahead = ca.horzsplit(ca.substitute(poses, ca.vertcat(model.q, model.u), ca.vertcat(q, u)))
 
     def limits(self, reason: Reason) -> Iterator[Limit]:
         """Of `KEEP_OUT` or of `KEEP_OUT_AHEAD`."""
         if not self._clearances.pairs:
             return
         is_ahead = reason is Reason.KEEP_OUT_AHEAD
-        distances = self._clearances.along(self._q, self._end) if is_ahead else self._clearances.distances(self._q)
+        distances = self._clearances.along(self._q, *self._ahead) if is_ahead else self._clearances.distances(self._q)
         least = self._least if is_ahead else 0.0
         for i, name in enumerate(self._clearances.names):
             yield Limit(distances[i] >= least, reason, name, distances[i], least)
@@ -252,7 +253,7 @@ class KeptApart:
         """Whether all of both kinds hold: those ahead include the pose."""
         if not self._clearances.pairs:
             return ca.SX(1)
-        return self._clearances.are_kept(self._q, self._end, self._least)
+        return self._clearances.are_kept(self._least, self._q, *self._ahead)
 
 
 def _stopping(bed: Testbed, q: ca.SX, u: ca.SX) -> Iterator[Limit]:

@@ -54,7 +54,7 @@ def test_a_star_and_a_dent_are_not_convex() -> None:
     ("corners", "radius", "most"),
     [
         (SQUARE, 0.0, 1),
-        (((0.0, 0.0), (0.3, 0.1)), 0.04, 4),
+        (((0.0, 0.0), (0.3, 0.1)), 0.04, 3),
         (((0.0, -0.1), (0.5, -0.1), (0.6, 0.1), (0.0, 0.1)), 0.0, 3),
     ],
 )
@@ -75,7 +75,7 @@ def test_the_least_distance_on_a_way_is_that_of_its_nearest_point() -> None:
     assert clearances.names[:2] == ["base to post", "base to wall"]
     q, end = (ca.SX.sym(name, 5) for name in ("q", "end"))
     at, along = clearances.distances(q), clearances.along(q, end)
-    kept = clearances.are_kept(q, end, 0.01)
+    kept = clearances.are_kept(0.01, q, end)
     f = ca.Function("f", [q, end], [at, along, kept])
     rng = np.random.default_rng(3)
     decided = []
