@@ -30,6 +30,7 @@ ALL = {
     "vision": "vision",
     "calibration": "calibration",
     "propellant": "propellant",
+    "planning": "planning",
     "realtime": "realtime",
     "operator": "operator_channel",
     "goals": "goals",

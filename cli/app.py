@@ -21,6 +21,7 @@ from granite.cli.montecarlo import montecarlo
 from granite.cli.movie import movie
 from granite.cli.new import new
 from granite.cli.operate import operate
+from granite.cli.plan import plan
 from granite.cli.rehearsal import rehearse
 from granite.cli.runs import compare, runs
 from granite.cli.schema import schema
@@ -64,6 +65,7 @@ app.command("list", short_help="The testbeds that come with Granite")(list_beds)
 app.command(short_help="Describe a testbed")(show)
 app.command(short_help="Write a testbed of your own from a few answers")(new)
 app.command(short_help="Run a testbed on the simulated plant", epilog=EXIT_CODES)(sim)
+app.command(short_help="Plan the path of a testbed, least propellant or time")(plan)
 app.command(short_help="What the camera of a testbed sees, as pictures")(see)
 app.command(short_help="Run a testbed on real drivers, with emulated boards", epilog=EXIT_CODES)(rehearse)
 app.command(short_help="Run a testbed on its real devices", epilog=EXIT_CODES)(run)

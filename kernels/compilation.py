@@ -82,7 +82,7 @@ def compile_once(name: str, key: str | None, write: Callable[[], Iterable[ca.Fun
     compiler = find_compiler()
     if compiler is None or key is None:
         return compile_functions(name, write())
-    digest = code_digest((key, _own_code(), ca.CasadiMeta.version()), compiler)
+    digest = code_digest((key, own_code_hash(), ca.CasadiMeta.version()), compiler)
     cache = code_cache.trusted_cache()
     entry = cache / f"{name}-{digest[:24]}.json" if cache else None
     if entry and (kept := _kept(entry)):
@@ -91,7 +91,7 @@ def compile_once(name: str, key: str | None, write: Callable[[], Iterable[ca.Fun
     library = _library(name, functions, compiler)
     if entry and library and library.parent == entry.parent:
         with contextlib.suppress(OSError):
-            _put(entry, json.dumps([library.name, [f.name() for f in functions]]))
+            put_entry(entry, json.dumps([library.name, [f.name() for f in functions]]))
     return _loaded(functions, library)
 
 
@@ -106,7 +106,8 @@ def _kept(entry: Path) -> dict[str, Kernel] | None:
     return None
 
 
-def _put(entry: Path, text: str) -> None:
+def put_entry(entry: Path, text: str) -> None:
+    """Write an entry of the cache, whole or not at all."""
     with code_cache.build_directory(entry) as scratch:
         unfinished = Path(scratch) / entry.name
         unfinished.write_text(text)
@@ -145,7 +146,7 @@ def _generate(name: str, functions: list[ca.Function]) -> str:
 
 
 @functools.cache
-def _own_code() -> str:
+def own_code_hash() -> str:
     """Hash of the source of the packages that write symbolic functions: commands and plots may change."""
     digest = hashlib.sha256()
     root = Path(__file__).parents[1]  # the package: its folders are beside this one

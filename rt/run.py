@@ -26,6 +26,7 @@ from granite.config.records import Truth
 from granite.config.run_modes import Request, RequestKind
 from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import sentence, subjects
+from granite.controllers.behaviours.planned import with_plan
 from granite.controllers.run_modes.decelerations import can_brake
 from granite.controllers.stack import Stack, build_stack
 from granite.drivers.call_each import call_each
@@ -88,6 +89,8 @@ class Run:
     def __init__(
         self, bed: Testbed, simulate: Collection[str] | None = None, rehearsal: Rehearsal | None = None
     ) -> None:
+        with refused_where_it_fails(bed.name):
+            bed = with_plan(bed)
         self.bed, self._rehearsal = bed, rehearsal
         is_hardware = simulate is not None and len(set(simulate)) < len(bed.devices)
         self._mode = "rehearsal" if rehearsal else "hardware" if is_hardware else "realtime"

@@ -2,6 +2,7 @@
 
 KINDS = {
     "follow": "follow:FollowPath",
+    "planned": "planned:PlannedPath",
     "object_path": "object_path:ObjectPath",
     "on_demand": "on_demand:OnDemand",
     "waypoints": "waypoints:WaypointBehaviour",

@@ -109,7 +109,7 @@ class FollowPath(TimedPath):
             problem, expected = refusal.problem, refusal.expected
             raise InputError(problem, key="behaviour.path", value=options.path, expected=expected) from None
         end = whole.end + options.hold_s - SAME_TIME_S
-        super().__init__(model, "follow", "", *_knot_table(whole, free, end), _motion)
+        super().__init__(model, "follow", "", *knot_table(whole, free, end), knot_motion)
 
 
 def _checked_times(path: SampledPath) -> Array:
@@ -119,7 +119,7 @@ def _checked_times(path: SampledPath) -> Array:
     return np.interp(np.linspace(0, steps, count + 1), np.arange(steps + 1), path.times)
 
 
-def _knot_table(path: SampledPath, free: Array, end: float) -> tuple[Array, Array]:
+def knot_table(path: SampledPath, free: Array, end: float) -> tuple[Array, Array]:
     """Times of the knots [s], and of each: that time, the time to the next one, whether it is the first, when the path
     is done, its motion and that of the next one. NaN are coordinates that are not given; after the last knot it rests.
     """
@@ -133,7 +133,7 @@ def _knot_table(path: SampledPath, free: Array, end: float) -> tuple[Array, Arra
     return times, np.hstack([numbers, before.reshape(len(times), -1), after.reshape(len(times), -1)])
 
 
-def _motion(since: ca.SX, start: ca.SX, row: ca.SX, n_u: int) -> PathMotion:
+def knot_motion(since: ca.SX, start: ca.SX, row: ca.SX, n_u: int) -> PathMotion:
     """Coordinates that are not given stay where they were."""
     n = start.numel()
     begins, step, is_first, end = ca.vertsplit(row[:4])

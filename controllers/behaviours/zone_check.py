@@ -14,6 +14,7 @@ from granite.config.records import Array
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.decelerations import stopping_poses
 from granite.kernels.compilation import compile_once
+from granite.kernels.kernel import Kernel
 from granite.mrds.clearance import Clearances
 
 #: time, position and rates of all coordinates
@@ -21,9 +22,9 @@ PathSample = tuple[float, Array, Array]
 
 
 class ZoneCheck:
-    """What stays apart in a testbed; compiled at the start."""
+    """What stays apart in a testbed; compiled at the start, unless that takes longer than a few paths."""
 
-    def __init__(self, model: ControlModel) -> None:
+    def __init__(self, model: ControlModel, *, compiled: bool = True) -> None:
         bed = model.bed
         self._pairs, self._clearance = guarded_pairs(bed), bed.safety.clearance_m
 
@@ -33,7 +34,8 @@ class ZoneCheck:
             return [ca.Function("kept_apart", [model.q, model.u, end], distances)]
 
         if self._pairs:
-            self._distances = compile_once("zones", bed.fingerprint, write)["kept_apart"].run
+            kernel = compile_once("zones", bed.fingerprint, write)["kept_apart"] if compiled else Kernel(write()[0])
+            self._distances = kernel.run
 
     def refuse(self, samples: Iterable[PathSample]) -> None:
         """Raise where a path comes too near, or could not be braked before it does.

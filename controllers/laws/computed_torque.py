@@ -9,7 +9,8 @@ part of F is zero. r is the resistance of the joints, damping and friction as th
 the estimator has it too, at the estimated rate, else d would have it once more.
 
 While the reference rests, the gains go to those of `hold` and back at a bounded rate, and d passes a low-pass filter.
-Both cost less propellant, because the noise of the estimate opens fewer valves.
+Both cost less propellant, because the noise of the estimate opens fewer valves. So do the gains of `coast`, while the
+reference moves and needs no thrust: every correction there is paid twice.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 #: gains where a testbed gives none: base, joints (stiffness [1/s^2], damping [1/s])
 _USUAL = {"base": (0.64, 1.6), "joints": (16.0, 8.0)}
+#: of a moment that counts as a force of coasting
+_LEVER_M = 0.1
 
 
 class Gain(Table):
@@ -59,22 +62,37 @@ class StationKeeping(Table):
     error_rad: Positive = 0.01
 
 
+class Coasting(Table):
+    """Gains while the reference moves without thrust; those left out are the gains of `law.gains`."""
+
+    gains: dict[str, Gain] = Field(default_factory=dict)
+    #: time in which the gains go from one to the other; back four times as fast
+    change_s: Annotated[float, Field(ge=0.1, le=100.0)] = 2.0
+    #: forces on a base up to this count as none; moments on a lever of 0.1 m
+    thrust_n: Positive = 0.15
+
+
 class ComputedTorque(SymbolicLaw):
     """The law with the gains of a testbed."""
 
     class Options(LawTable):
         """Gains by coordinate, or `base` and `joints` for all of a kind."""
 
-        arguments: ClassVar[frozenset[str]] = frozenset({"gains", "hold"})
+        arguments: ClassVar[frozenset[str]] = frozenset({"gains", "hold", "coast"})
         gives_joint_accelerations: ClassVar[bool] = True
 
         gains: dict[str, Gain] = Field(default_factory=dict)
         hold: StationKeeping = StationKeeping()
+        coast: Coasting | None = None
 
-        def gain(self, coordinate: str, is_joint: bool, *, holds: bool = False) -> tuple[float, float]:
+        def gain(
+            self, coordinate: str, is_joint: bool, *, holds: bool = False, coasts: bool = False
+        ) -> tuple[float, float]:
             """Stiffness [1/s^2] and damping [1/s] of a coordinate: its own, or those of its kind."""
             kind = "joints" if is_joint else "base"
             tables = (self.hold.gains, self.gains) if holds else (self.gains,)
+            if coasts and self.coast is not None:
+                tables = self.coast.gains, self.gains
             found: list[float] = []
             for i, key in enumerate(("stiffness_1_s2", "damping_1_s")):
                 given = [getattr(t[name], key) for t in tables for name in (coordinate, kind) if name in t]
@@ -132,16 +150,21 @@ class ComputedTorque(SymbolicLaw):
         """Refuse gains of coordinates that are not controlled."""
         own = [c.name for module in bed.controlled for c in bed.known.velocities[bed.known.u[module.name]]]
         known = [*own, "base", "joints"]
-        for key, gains in (("gains", options.gains), ("hold.gains", options.hold.gains)):
+        coast = options.coast.gains if options.coast else {}
+        for key, gains in (("gains", options.gains), ("hold.gains", options.hold.gains), ("coast.gains", coast)):
             for name in gains:
                 if name not in known:
                     raise InputError("no such coordinate", key=f"{key}.{name}", expected=one_of(name, known))
 
     def __init__(self, options: Options, model: ControlModel) -> None:
         hold = options.hold.model_dump_json(exclude={"gains"})
-        key = model.bed.fingerprint and f"{model.bed.fingerprint} {hold}"
-        kernels = compile_once("computed_torque", key, lambda: [computed_torque(model, options.hold)])
+        coast = options.coast.model_dump_json(exclude={"gains"}) if options.coast else ""
+        key = model.bed.fingerprint and f"{model.bed.fingerprint} {hold} {coast}"
+        kernels = compile_once(
+            "computed_torque", key, lambda: [computed_torque(model, options.hold, coast=options.coast)]
+        )
         memory = {"filtered": np.zeros(model.n), "held": np.zeros(1)}
+        memory |= {"coasted": np.zeros(1)} if options.coast else {}
         super().__init__(model.bed, kernels["computed_torque"], motion_gains(options, model), memory)
         self._begin(options, model)
 
@@ -164,15 +187,16 @@ class ComputedTorque(SymbolicLaw):
 
 
 def _without_gains(options: ComputedTorque.Options) -> str:
-    return options.model_dump_json(exclude={"gains": True, "hold": {"gains"}})
+    return options.model_dump_json(exclude={"gains": True, "hold": {"gains"}, "coast": {"gains"}})
 
 
 def motion_gains(options: ComputedTorque.Options, model: ControlModel) -> dict[str, Array]:
     """Stiffness and damping of each velocity, in motion and in hold; zero without an actuator."""
     names, active = [c.name for c in model.layout.velocities], set(model.active)
     gains: dict[str, Array] = {}
-    for prefix, holds in (("", False), ("hold_", True)):
-        pairs = [options.gain(name, name in model.layout.joints, holds=holds) for name in names]
+    for prefix in ("", "hold_", *["coast_"] * (options.coast is not None)):
+        asked = {"holds": prefix == "hold_", "coasts": prefix == "coast_"}
+        pairs = [options.gain(name, name in model.layout.joints, **asked) for name in names]
         for k, kind in enumerate(("stiffness", "damping")):
             gains[prefix + kind] = np.array([pair[k] if i in active else 0.0 for i, pair in enumerate(pairs)])
     return gains
@@ -197,7 +221,9 @@ class LiveMotionGains:
             gains[f"hold_{kind}"][self._tuned[same]] = row[same]
 
 
-def computed_torque(model: ControlModel, hold: StationKeeping, modal_gain: ca.SX | None = None) -> ca.Function:
+def computed_torque(
+    model: ControlModel, hold: StationKeeping, modal_gain: ca.SX | None = None, coast: Coasting | None = None
+) -> ca.Function:
     """The law as a function of named numbers; the modal gain adds an acceleration per velocity."""
     q_ref, u_ref, a_ref, kp, kv, kp_hold, kv_hold, disturbance, before = (
         ca.SX.sym(s, model.n) for s in ("q_ref", "u_ref", "a_ref", "kp", "kv", "kp_hold", "kv_hold", "d", "before")
@@ -205,7 +231,12 @@ def computed_torque(model: ControlModel, hold: StationKeeping, modal_gain: ca.SX
     held_before = ca.SX.sym("held_before")
     wanted = a_ref if modal_gain is None else a_ref + modal_gain @ model.u
     held = _held(model, hold, held_before, q_ref, ca.vertcat(u_ref, wanted))
-    stiffness, damping = kp + held * (kp_hold - kp), kv + held * (kv_hold - kv)
+    coasted_before, kp_coast, kv_coast = ca.SX.sym("coasted"), *(ca.SX.sym(s, model.n) for s in ("kp_c", "kv_c"))
+    stiffness, damping = kp, kv
+    if coast is not None:
+        coasted = _coasted(model, coast, coasted_before, ca.vertcat(u_ref, wanted), wanted)
+        stiffness, damping = kp + coasted * (kp_coast - kp), kv + coasted * (kv_coast - kv)
+    stiffness, damping = stiffness + held * (kp_hold - stiffness), damping + held * (kv_hold - damping)
     slowness = held * (1 - model.bed.loop.period_s / hold.disturbance_s)
     filtered = disturbance + slowness * (before - disturbance)
     demanded = wanted + damping * (u_ref - model.u) + stiffness * (q_ref - model.q)
@@ -225,6 +256,8 @@ def computed_torque(model: ControlModel, hold: StationKeeping, modal_gain: ca.SX
         "parameter_hold_stiffness": kp_hold,
         "parameter_hold_damping": kv_hold,
         **({} if modal_gain is None else {"parameter_modal_gain": modal_gain}),
+        **({} if coast is None else {"parameter_coast_stiffness": kp_coast, "parameter_coast_damping": kv_coast}),
+        **({} if coast is None else {"memory_coasted": coasted_before}),
         "memory_filtered": before,
         "memory_held": held_before,
     }
@@ -232,6 +265,7 @@ def computed_torque(model: ControlModel, hold: StationKeeping, modal_gain: ca.SX
         "demand_acceleration": a,
         "demand_force": force,
         "demand_wrench": model.wrenches(force),
+        **({} if coast is None else {"next_coasted": coasted}),
         "next_filtered": filtered,
         "next_held": held,
     }
@@ -250,3 +284,16 @@ def _held(model: ControlModel, hold: StationKeeping, before: ca.SX, q_ref: ca.SX
     step = model.bed.loop.period_s / hold.change_s
     # Back four times as fast: a motion begins.
     return ca.fmin(ca.fmax(before + ca.if_else(rests, step, -4 * step), 0.0), 1.0)
+
+
+def _coasted(model: ControlModel, coast: Coasting, before: ca.SX, motion: ca.SX, acceleration: ca.SX) -> ca.SX:
+    """How far the gains are those of coasting: rises while the reference moves and the bases need no force for it."""
+    coasts = ca.sumsqr(motion) > 0
+    wrenches = model.wrenches(model.inverse(model.complete(acceleration, ca.SX.zeros(model.n))))
+    for module in model.floating:
+        if module.dimension == "planar":
+            x, y, moment = ca.vertsplit(wrenches[model.wrench_slice(module)])
+            is_small = ca.logic_and(ca.hypot(x, y) <= coast.thrust_n, ca.fabs(moment) <= _LEVER_M * coast.thrust_n)
+            coasts = ca.logic_and(coasts, is_small)
+    step = model.bed.loop.period_s / coast.change_s
+    return ca.fmin(ca.fmax(before + ca.if_else(coasts, step, -4 * step), 0.0), 1.0)

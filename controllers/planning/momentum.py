@@ -1,0 +1,98 @@
+"""A free-flyer in momentum coordinates: no torque and no inverse of the mass matrix in its equations.
+
+    m v' = R(heading) D f + drag + slope          v of the mass centre c, thrusts f
+    H'   = moment of the thrusts about c          angular momentum about c
+    heading' = (H - A(q) w) / I(q)                joint rates w
+    q' = w,   w' = joint accelerations
+
+The state is [c; heading; q; v; H; w]. With the base's origin at p, c - p = (M[2, 1], -M[2, 0]) / m; A and I are the row
+of the mass matrix on the heading, taken about c instead of p.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from granite.config.devices.thrusters import Thrusters
+from granite.config.errors import InputError
+from granite.config.testbed import Testbed
+from granite.controllers.model import ControlModel
+from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
+
+_GRAVITY = 9.81  #: [m/s^2]
+
+
+class MomentumModel:
+    """The equations of one free-flyer in the plane.
+
+    Attributes
+    ----------
+    rate
+        (state, controls) -> rate of the state; controls are thrusts, then joint accelerations.
+    motion
+        (state, controls) -> q, u and u' of the controller's model.
+    state
+        (q, u) -> state.
+    pose, twist
+        (state) -> q, and (state) -> u.
+    """
+
+    def __init__(self, model: ControlModel) -> None:
+        refuse_unplannable(model.bed)
+        self.model, bed = model, model.bed
+        (device,) = bed.devices_of(Thrusters).values()
+        self.n_joints, self.n_thrusters = model.n - 3, len(device.units)
+        self.n, self.n_controls = 6 + 2 * self.n_joints, self.n_thrusters + self.n_joints
+        self.thrust = available_thrust(device)
+        q, u, M = model.q, model.u, model.mass_matrix
+        mass = self.mass = float(ca.DM(M[0, 0]))
+        arm = ca.vertcat(M[2, 1], -M[2, 0]) / mass  # c - p in world axes
+        inertia = M[2, 2] - mass * ca.dot(arm, arm)
+        joints = M[2, 3:] - arm[0] * M[1, 3:] + arm[1] * M[0, 3:]
+        spin = inertia * u[2] + joints @ u[3:]
+        whole = ca.vertcat(q[:2] + arm, q[2], q[3:], M[:2, :] @ u / mass, spin, u[3:])
+        self.state = ca.Function("state", [q, u], [whole])
+
+        n, x, controls = self.n_joints, ca.SX.sym("x", self.n), ca.SX.sym("controls", self.n_controls)
+        c, heading, angles, v, H, w = ca.vertsplit(x, [0, 2, 3, 3 + n, 5 + n, 6 + n, 6 + 2 * n])
+        turned = ca.vertcat(0, 0, heading, angles)
+        arm, inertia, joints = (ca.substitute(part, q, turned) for part in (arm, inertia, joints))
+        thrust, bending = ca.vertsplit(controls, [0, self.n_thrusters, self.n_controls])
+        wrench = ca.DM(thruster_matrix(device, "planar")) @ thrust
+        cosine, sine = ca.cos(heading), ca.sin(heading)
+        force = ca.vertcat(cosine * wrench[0] - sine * wrench[1], sine * wrench[0] + cosine * wrench[1])
+        moment = wrench[2] - arm[0] * force[1] + arm[1] * force[0]
+        turning = (H - joints @ w) / inertia
+        rate = ca.vertcat(v, turning, w, (force + _table_force(bed, mass, v)) / mass, moment, bending)
+        self.rate = ca.Function("rate", [x, controls], [rate])
+        pose = ca.vertcat(c - arm, heading, angles)
+        twist = ca.jtimes(pose, x, rate)  # without the controls: they change velocities only
+        self.motion = ca.Function("motion", [x, controls], [pose, twist, ca.jtimes(twist, x, rate)])
+        self.pose = ca.Function("pose", [x], [pose])
+        self.twist = ca.Function("twist", [x], [ca.substitute(twist, controls, ca.SX.zeros(self.n_controls))])
+
+
+def refuse_unplannable(bed: Testbed) -> None:
+    """Raise where paths can't be planned: they are for one free-flyer in the plane, without contacts."""
+    problems = {
+        "the testbed is spatial": not bed.planar,
+        f"the controller knows {len(bed.known.modules)} modules": len(bed.known.modules) != 1,
+        "the base is fixed": any(module.base == "fixed" for module in bed.known.modules),
+        f"it has {len(bed.devices_of(Thrusters))} devices of thrusters": len(bed.devices_of(Thrusters)) != 1,
+        "a link is flexible": any(body.flexible for module in bed.modules for body in module.bodies),
+        "it has contacts": bool(bed.contacts),
+    }
+    for problem, is_true in problems.items():
+        if is_true:
+            expected = "one free-flyer of rigid bodies in the plane"
+            raise InputError(problem, key="behaviour.kind", value=bed.behaviour.kind, expected=expected)
+
+
+def _table_force(bed: Testbed, mass: float, v: ca.SX) -> ca.SX:
+    """Drag and slope of the table [N], as the testbed has them; `granite identify` measures both."""
+    table = bed.simulation.table
+    if table.ideal:
+        return ca.SX.zeros(2)
+    speed = ca.sqrt(ca.dot(v, v) + table.drag_speed_m_s**2) if table.drag == "coulomb" else table.drag_speed_m_s
+    downhill = ca.vertcat(ca.cos(table.tilt_direction_rad), ca.sin(table.tilt_direction_rad))
+    return mass * _GRAVITY * (table.tilt_g * downhill - table.drag_ratio * v / speed)

@@ -1,0 +1,191 @@
+"""Paths of least propellant or time: guesses, solves, and a check between the nodes.
+
+The line is tried first, then the way around zones on a grid, and that with a folded arm; of those that hold, the
+cheapest is taken. A path counts only when its samples, 50 ms apart or less, keep all limits: where they come too near
+to a zone, it is planned again with more margin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from granite.config.convex import HalfPlane, half_planes
+from granite.config.errors import InputError
+from granite.config.records import Array
+from granite.controllers.behaviours.move_check import MoveCheck
+from granite.controllers.behaviours.zone_check import ZoneCheck
+from granite.controllers.model import ControlModel
+from granite.controllers.planning.guesses import along_line, around_zones
+from granite.controllers.planning.momentum import MomentumModel
+from granite.controllers.planning.problem import PathLimits, PathNodes, PathProblem, PathSolution, PathTask
+from granite.controllers.trajectories.sampled import SampledPath
+
+#: longest time between two samples [s]
+_SAMPLE_S = 0.05
+#: margin beside the clearance, for the way between nodes and of a brake; more where it is too small [m]
+_MARGINS_M = (0.015, 0.04)
+
+
+class Plan(NamedTuple):
+    """A path that was found."""
+
+    path: SampledPath
+    impulse: float  #: of the thrusters, without what noise and errors will cost [N s]
+    guess: str  #: that led to it
+    nodes: PathNodes  #: to begin the next one with
+
+
+class Planner:
+    """Plans paths of one free-flyer; built once, for any start, goal and duration, and for other places of discs.
+
+    Parameters
+    ----------
+    model
+        The controller's model.
+    limits
+        Of thrust and joints.
+    nodes
+        Number of intervals of a path.
+    """
+
+    def __init__(self, model: ControlModel, limits: PathLimits, nodes: int) -> None:
+        bed = model.bed
+        zones = [zone for zone in bed.safety.keep_out if zone.module is None]
+        discs = [(*zone.disc.position_m, zone.disc.radius_m) for zone in zones if zone.disc]
+        self._discs: Array = np.array(discs, dtype=float).reshape(-1, 3)
+        self._polygons = [half_planes(zone.polygon_m) for zone in zones if zone.polygon_m]
+        self._clearance, self._of_problem = bed.safety.clearance_m, (model, limits, nodes)
+        self._moves, self._zones = MoveCheck(model), ZoneCheck(model, compiled=False)
+
+    @cached_property
+    def _problem(self) -> PathProblem:
+        """Built at its first use: start and goal are checked before."""
+        return _problem(*self._of_problem, len(self._discs), self._polygons)
+
+    @property
+    def _model(self) -> MomentumModel:
+        return self._problem.model
+
+    def plan(
+        self, task: PathTask, near: PathNodes | None = None, report: Callable[[str], None] = lambda sentence: None
+    ) -> Plan:
+        """The cheapest path that holds; `near` is the solution of a similar task, tried before the guesses.
+
+        Raises
+        ------
+        InputError
+            Where no guess leads to one, with what was wrong with the last.
+        """
+        for q, key in ((task.start, "simulation.initial"), (task.goal, "behaviour.target")):
+            try:
+                self._zones.refuse([(0.0, q, np.zeros_like(q))])
+                self._moves.refuse_outside(q)
+            except InputError as refusal:
+                at = refusal.key.removeprefix("target.")
+                raise InputError(refusal.problem, key=f"{key}.{at}".rstrip("."), expected=refusal.expected) from None
+        plans, problem = [], ""
+        for name, guess in self._guesses(task, near):
+            report(f"{name}: solving")
+            try:
+                plans.append(self._solved(task, guess, name))
+                report(f"{name}: {plans[-1].impulse:.2f} N s in {plans[-1].path.end:.1f} s")
+            except InputError as refusal:
+                problem = refusal.problem or str(refusal)
+                report(f"{name}: {problem}")
+            if plans and name in ("near", "line", "grid"):
+                break
+        if not plans:
+            expected = "a longer duration_s, another target, or more thrust_ratio"
+            raise InputError(f"no path was found: {problem}", key="behaviour.target", expected=expected)
+        return min(plans, key=lambda plan: plan.impulse)
+
+    def _guesses(self, task: PathTask, near: PathNodes | None) -> Iterator[tuple[str, PathNodes]]:
+        model, nodes, (least, most) = self._model, self._problem.nodes, task.duration_s
+        duration = least if least == most else min(max(self._usual(task), least), most)
+        if near is not None:
+            yield "near", near
+        yield "line", along_line(model, nodes, task.start, task.goal, duration)
+        if not len(self._discs) and not self._polygons:
+            return
+        for name, folds in (("grid", False), ("grid with a folded arm", True)):
+            found = around_zones(model, nodes, task.start, task.goal, duration, self._distance, folds=folds)
+            if found is not None:
+                yield name, found
+
+    def _usual(self, task: PathTask) -> float:
+        """A duration that is long enough: twice that of full thrust half of the way, and slow joints."""
+        model = self._model
+        force = self._problem.limits.thrust_ratio * float(np.sort(model.thrust)[:2].sum())
+        base = 4 * np.sqrt(float(np.hypot(*(task.goal - task.start)[:2])) * model.mass / force)
+        turns = np.abs(task.goal - task.start)[2:].max(initial=0.0) / self._problem.limits.joint_rate_rad_s
+        return float(max(base, 3 * turns, 2.0))
+
+    def _distance(self, x: float, y: float) -> float:
+        discs = [np.hypot(x - cx, y - cy) - r for cx, cy, r in self._discs]
+        polygons = [max(nx * x + ny * y - offset for nx, ny, offset in planes) for planes in self._polygons]
+        return float(min([*discs, *polygons], default=np.inf)) - self._clearance
+
+    def _solved(self, task: PathTask, guess: PathNodes, name: str) -> Plan:
+        refusal = InputError("not tried")
+        for margin in _MARGINS_M:
+            solution = self._problem.solve(task, self._discs, self._clearance + margin, guess)
+            if not solution.holds:
+                inside = f", {1e3 * solution.slack:.3g} mm too near" if solution.slack > 1e-4 else ""
+                raise InputError(f"{solution.status.replace('_', ' ').lower()}{inside}")
+            path = self._sampled(task, solution)
+            try:
+                self._refuse(path)
+                return Plan(path, solution.impulse, name, solution.nodes)
+            except InputError as found:
+                refusal, guess = found, solution.nodes
+        raise refusal
+
+    def _refuse(self, path: SampledPath) -> None:
+        """Raise where the samples come too near to a zone, or need too much."""
+        times = np.linspace(0.0, path.end, 2 * len(path.times) - 1)[:-1]
+        samples = [path.at(t) for t in times]
+        self._zones.refuse((float(t), q, u) for t, (q, u, _) in zip(times, samples, strict=True))
+        for q, _, _ in samples:
+            self._moves.refuse_outside(q)
+        slowest = self._moves.slowest(samples)
+        if slowest.ratio > 1.0:
+            raise InputError(f"between nodes it would need {slowest.ratio:.3g} times the {slowest.name}")
+
+    def _sampled(self, task: PathTask, solution: PathSolution) -> SampledPath:
+        """q, u and u' between the nodes, too."""
+        (states, controls, duration), model = solution.nodes, self._model
+        h = duration / self._problem.nodes
+        parts = max(1, int(np.ceil(h / _SAMPLE_S)))
+        times, motions = [], []
+        for k in range(self._problem.nodes):
+            x, before, change = states[:, k], controls[:, k], controls[:, k + 1] - controls[:, k]
+            for i in range(parts):
+                now = before + change * i / parts
+                motions.append(np.array([np.array(part).ravel() for part in model.motion(x, now)]))
+                times.append((k + i / parts) * h)
+                x = np.array(self._problem.step(x, now, now + change / parts, h / parts)).ravel()
+        motions.append(np.array([task.goal, np.zeros_like(task.goal), np.zeros_like(task.goal)]))
+        return SampledPath(np.array([*times, duration]), np.array(motions))
+
+
+def _problem(
+    model: ControlModel, limits: PathLimits, nodes: int, discs: int, polygons: list[list[HalfPlane]]
+) -> PathProblem:
+    """The programme, kept for testbeds that differ in start, target and discs alone."""
+    bed = model.bed
+    kept = bed.safety.model_dump_json(exclude={"keep_out", "responses"}), bed.simulation.table.model_dump_json()
+    parts = (part.model_dump_json() for part in (*bed.modules, *bed.actuators.values()))
+    key = (*kept, *parts, limits, nodes, discs, repr(polygons))
+    if key not in _kept:
+        if len(_kept) == _MOST_KEPT:
+            del _kept[next(iter(_kept))]
+        _kept[key] = PathProblem(MomentumModel(model), limits, nodes, discs, polygons)
+    return _kept[key]
+
+
+_kept: dict[tuple[object, ...], PathProblem] = {}
+_MOST_KEPT = 4

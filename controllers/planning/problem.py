@@ -1,0 +1,194 @@
+"""The path as a nonlinear programme: multiple shooting in momentum coordinates, for IPOPT.
+
+Thrusts and joint accelerations are linear between nodes, the state follows by one step of Runge-Kutta, and
+
+    minimise   weighted impulse, duration and squared joint accelerations, + 100 * slack
+    subject to thrusts, joints, rates and table within their limits, and at every node
+               (d^2 - R^2) / 2 R + slack >= 0 for the distance d of each disc of the robot from a disc of radius R,
+               smooth distance + slack >= 0 from a polygon.
+
+Start, goal, discs and weights are parameters: a problem is built once for a robot and a number of discs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from granite.config.convex import HalfPlane
+from granite.config.footprints import footprints
+from granite.config.records import Array
+from granite.controllers.planning.momentum import MomentumModel
+
+#: sharpness of the smooth largest distance from the half-planes of a polygon [1/m]
+_SHARPNESS = 200.0
+#: distance from limits of the table and of joints between start and goal [m, rad]
+_INSIDE = 0.01
+_IPOPT = {
+    "print_level": 0, "sb": "yes", "tol": 1e-3, "constr_viol_tol": 1e-7, "acceptable_iter": 0, "max_iter": 200,
+    "linear_solver": "mumps",
+}  # fmt: skip
+
+
+class PathLimits(NamedTuple):
+    """Limits of a path beside those of `safety`."""
+
+    thrust_ratio: float
+    joint_rate_rad_s: float
+    joint_acceleration_rad_s2: float
+
+
+class PathTask(NamedTuple):
+    """What a path is to do."""
+
+    start: Array  #: q at rest
+    goal: Array
+    duration_s: tuple[float, float]  #: least and greatest
+    impulse_weight: float
+    time_weight: float
+    joint_weight: float = 1e-2  #: of squared joint accelerations, so that arms move smoothly
+
+
+class PathNodes(NamedTuple):
+    """A solution or a guess at the nodes, one column each."""
+
+    states: Array
+    controls: Array
+    duration: float
+
+
+class PathSolution(NamedTuple):
+    """The result of a solve."""
+
+    nodes: PathNodes
+    impulse: float  #: [N s]
+    slack: float  #: largest depth in a zone with its margin [m]
+    status: str  #: of IPOPT
+
+    @property
+    def holds(self) -> bool:
+        """Whether the solver met all limits."""
+        return self.status == "Solve_Succeeded" and self.slack < 1e-4
+
+
+class PathProblem:
+    """The programme of one robot."""
+
+    def __init__(
+        self, model: MomentumModel, limits: PathLimits, nodes: int, discs: int, polygons: Sequence[Sequence[HalfPlane]]
+    ) -> None:
+        self.model, self.limits, self.nodes = model, limits, nodes
+        n, m, N = model.n, model.n_controls, nodes
+        x, before, after, h = ca.SX.sym("x", n), ca.SX.sym("before", m), ca.SX.sym("after", m), ca.SX.sym("h")
+        self.step = ca.Function("step", [x, before, after, h], [_runge_kutta(model.rate, x, before, after, h)])
+        zones, slack, margin = ca.SX.sym("zones", 3, discs), ca.SX.sym("slack"), ca.SX.sym("margin")
+        apart = [distance + slack for distance in _distances(model, x, zones, polygons, margin)]
+        kept = ca.vertcat(model.pose(x)[:2], model.twist(x)[:3], *apart)
+        self._n_kept = kept.numel()
+        at_node = ca.Function("node", [x, slack, zones, margin], [kept])
+
+        X, C, S, T = ca.MX.sym("X", n, N + 1), ca.MX.sym("C", m, N + 1), ca.MX.sym("S", 1, N + 1), ca.MX.sym("T")
+        Z, margins, weights = ca.MX.sym("Z", 3, discs), ca.MX.sym("margin"), ca.MX.sym("weights", 3)
+        interval = T / N
+        gaps = self.step.map(N)(X[:, :-1], C[:, :-1], C[:, 1:], ca.repmat(interval, 1, N)) - X[:, 1:]
+        at_nodes = at_node.map(N + 1)(X, S, ca.repmat(Z, 1, N + 1), ca.repmat(margins, 1, N + 1))
+        thrust, bending = C[: model.n_thrusters, :], C[model.n_thrusters :, :]
+        impulse = interval * ca.sum1(ca.sum2(thrust))  # no thrust at the ends
+        cost = weights[0] * impulse + weights[1] * T + weights[2] * interval * ca.sumsqr(bending) + 1e2 * ca.sum2(S)
+        unknowns = ca.vertcat(ca.vec(X), ca.vec(C), ca.vec(S), T)
+        programme = {
+            "x": unknowns,
+            "f": cost,
+            "g": ca.vertcat(ca.vec(gaps), ca.vec(at_nodes)),
+            "p": ca.vertcat(ca.vec(Z), margins, weights),
+        }
+        # Expanded, an iteration takes half of the time; building does ten times as long, and pays with zones only.
+        options: dict[str, Any] = {"print_time": False, "expand": bool(discs or polygons), "ipopt": _IPOPT}
+        self._solver = ca.nlpsol("path", "ipopt", programme, options)
+        self._impulse = ca.Function("impulse", [unknowns], [impulse])
+
+    def solve(self, task: PathTask, discs: Array, margin: float, guess: PathNodes) -> PathSolution:
+        """Solve from a guess; discs are x, y and radius, one row each."""
+        n, m, N = self.model.n, self.model.n_controls, self.nodes
+        lower, upper = self._bounds(task)
+        least, most = self._kept()
+        given = np.concatenate([discs.ravel(), [margin, *task[-3:]]])
+        start = np.concatenate([guess.states.ravel("F"), guess.controls.ravel("F"), np.zeros(N + 1), [guess.duration]])
+        gaps = np.zeros(n * N)
+        bounds = {"lbx": lower, "ubx": upper, "lbg": np.append(gaps, least), "ubg": np.append(gaps, most)}
+        found = np.array(self._solver(x0=start, p=given, **bounds)["x"]).ravel()
+        states, controls, slack, duration = np.split(found, np.cumsum([n * (N + 1), m * (N + 1), N + 1]))
+        nodes = PathNodes(states.reshape(n, -1, order="F"), controls.reshape(m, -1, order="F"), float(duration[0]))
+        status = str(self._solver.stats()["return_status"])
+        return PathSolution(nodes, float(self._impulse(found)), float(slack.max()), status)
+
+    def _bounds(self, task: PathTask) -> tuple[Array, Array]:
+        """Of states, controls, slack and duration."""
+        model, limits, N = self.model, self.limits, self.nodes
+        rest, first = np.zeros(model.model.n), 6 + model.n_joints
+        lower, upper = (np.full((model.n, N + 1), sign * np.inf) for sign in (-1, 1))
+        joints = {joint.joint: joint for joint in model.model.bed.safety.joints}
+        for i, coordinate in enumerate(model.model.layout.positions[3:]):
+            rate = limits.joint_rate_rad_s
+            if (joint := joints.get(coordinate.name)) is not None:
+                lower[3 + i], upper[3 + i] = joint.lower_rad + _INSIDE, joint.upper_rad - _INSIDE
+                rate = min(rate, joint.rate_rad_s)
+            lower[first + i], upper[first + i] = -rate, rate
+        for column, q in ((0, task.start), (-1, task.goal)):
+            lower[:, column] = upper[:, column] = np.array(model.state(q, rest)).ravel()
+        most = np.zeros((model.n_controls, N + 1))
+        most[: model.n_thrusters] = limits.thrust_ratio * model.thrust[:, None]
+        most[model.n_thrusters :] = limits.joint_acceleration_rad_s2
+        most[:, [0, -1]] = 0.0
+        least = -most
+        least[: model.n_thrusters] = 0.0
+        slack = np.zeros(N + 1)
+        return (
+            np.concatenate([lower.ravel("F"), least.ravel("F"), slack, [task.duration_s[0]]]),
+            np.concatenate([upper.ravel("F"), most.ravel("F"), slack + np.inf, [task.duration_s[1]]]),
+        )
+
+    def _kept(self) -> tuple[Array, Array]:
+        """Bounds of what is kept at every node: position and rates of the base, and distances."""
+        safety = self.model.model.bed.safety
+        least, most = np.zeros((self._n_kept, self.nodes + 1)), np.full((self._n_kept, self.nodes + 1), np.inf)
+        x_min, y_min, x_max, y_max = safety.table_m or (-np.inf, -np.inf, np.inf, np.inf)
+        speed, rate = (safety.base_speed_m_s or np.inf) / np.sqrt(2), safety.base_rate_rad_s or np.inf
+        most[:5] = np.array([x_max - _INSIDE, y_max - _INSIDE, speed, speed, rate])[:, None]
+        least[:5] = np.array([x_min + _INSIDE, y_min + _INSIDE, -speed, -speed, -rate])[:, None]
+        least[:, [0, -1]], most[:, [0, -1]] = -np.inf, np.inf  # start and goal are checked by themselves
+        return least.ravel("F"), most.ravel("F")
+
+
+def _runge_kutta(rate: ca.Function, x: ca.SX, before: ca.SX, after: ca.SX, h: ca.SX) -> ca.SX:
+    """One step under controls that are linear in time."""
+    middle = (before + after) / 2
+    k1 = rate(x, before)
+    k2 = rate(x + h / 2 * k1, middle)
+    k3 = rate(x + h / 2 * k2, middle)
+    k4 = rate(x + h * k3, after)
+    return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+def _distances(
+    model: MomentumModel, x: ca.SX, zones: ca.SX, polygons: Sequence[Sequence[HalfPlane]], margin: ca.SX
+) -> list[ca.SX]:
+    """Of every disc of the robot from every disc and polygon, less the margin; smooth."""
+    bed, pose = model.model.bed, model.pose(x)
+    (module,) = model.model.layout.modules
+    tree, distances = model.model.trees[module.name], []
+    for body in footprints(bed, module):
+        for position_x, position_y, radius in body.discs:
+            centre = tree.point_position(body.body, (position_x, position_y))[:2]
+            p = ca.substitute(centre, model.model.q, pose)
+            for i in range(zones.shape[1]):
+                away, R = p - zones[:2, i], zones[2, i] + radius + margin
+                distances.append((ca.dot(away, away) - R**2) / (2 * R))
+            for planes in polygons:
+                beyond = ca.vertcat(*(nx * p[0] + ny * p[1] - offset for nx, ny, offset in planes))
+                largest = ca.logsumexp(_SHARPNESS * beyond) / _SHARPNESS - np.log(len(planes)) / _SHARPNESS
+                distances.append(largest - radius - margin)
+    return distances

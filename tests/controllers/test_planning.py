@@ -1,0 +1,107 @@
+"""Planned paths: their equations, limits between nodes, refusals, cache, and the law that coasts along them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from granite.config.errors import InputError
+from granite.config.footprints import guarded_pairs
+from granite.config.loader import load
+from granite.config.reasons import Reason
+from granite.config.testbed import Testbed
+from granite.controllers.behaviours import planned as planned_module
+from granite.controllers.behaviours.planned import planned, with_plan
+from granite.controllers.model import ControlModel
+from granite.controllers.planning.momentum import MomentumModel
+from granite.controllers.thrusters.geometry import thruster_matrix
+from granite.mrds.clearance import Clearances
+from tests.support.compiled_runs import assert_equal_to_the_bit
+
+TARGET = {"base_x_m": 2.0, "base_y_m": 1.3, "base_heading_rad": 1.57, "shoulder_rad": -0.2, "elbow_rad": 1.4}
+LEVEL = {"simulation.table.ideal": True}
+
+
+def bed(options: dict[str, Any] | None = None, changes: dict[str, Any] | None = None) -> Testbed:
+    behaviour = {"kind": "planned", "target": TARGET, "duration_s": 20.0, "nodes": 40, **(options or {})}
+    return load("free-flyer", {"behaviour": behaviour, **(changes or {})})
+
+
+def test_momentum_coordinates_have_the_motion_of_the_whole_model() -> None:
+    model = ControlModel(bed(changes=LEVEL))
+    momentum, rng = MomentumModel(model), np.random.default_rng(1)
+    inverse = model.compile_inverse()
+    for _ in range(5):
+        q, u, thrust, bending = rng.normal(size=5), rng.normal(size=5), rng.uniform(0, 1, 8), rng.normal(size=2)
+        state = momentum.state(q, u)
+        q_again, u_again, a = (np.array(part).ravel() for part in momentum.motion(state, [*thrust, *bending]))
+        np.testing.assert_allclose([q_again, u_again], [q, u], atol=1e-12)
+        _, _, wrench = inverse(q, u, a)
+        (device,) = (momentum.model.bed.devices["thrusters"],)
+        np.testing.assert_allclose(wrench, thruster_matrix(device, "planar") @ thrust, atol=1e-9)  # type: ignore[arg-type]
+        np.testing.assert_allclose(a[3:], bending, atol=1e-12)
+
+
+def test_a_planned_move_costs_less_than_a_trapezoid_and_no_less_than_any() -> None:
+    plan = planned(bed(changes=LEVEL))
+    assert 5.77 < plan.impulse < 8.2  # 9.16 N s on the trapezoid; 5.77 is the least of all trajectories
+    assert plan.path.end == 20.0
+    np.testing.assert_allclose(plan.path.motions[-1, 0], list(TARGET.values()))
+    # Between knots the path is one motion: its rate is the change of its position.
+    times = np.linspace(0.0, 20.0, 4001)
+    samples = [plan.path.at(t) for t in times]
+    moved = np.diff([q for q, _, _ in samples], axis=0) / np.diff(times)[:, None]
+    np.testing.assert_allclose(moved[:-1], np.array([u for _, u, _ in samples])[:-2], atol=5e-3)
+
+
+def test_a_plan_is_kept_and_replaces_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    once = with_plan(bed({"nodes": 20}))
+    monkeypatch.setattr(planned_module, "planned", lambda bed: pytest.fail("planned again"))
+    assert with_plan(bed({"nodes": 20})) == once  # from the cache
+    assert with_plan(once) == once  # as from a log
+    with pytest.raises(pytest.fail.Exception, match="planned again"):
+        with_plan(once.with_changes({"behaviour.target.base_x_m": 1.9}))
+
+
+@pytest.mark.parametrize(
+    ("options", "changes", "sentence"),
+    [
+        ({"duration_s": None}, {}, r"duration_s.*for the least propellant"),
+        ({"objective": "time"}, {}, r"duration_s.*expected none, because time finds it"),
+        ({"target": {"base_z_m": 1.0}}, {}, r"behaviour\.target\.base_z_m: no such coordinate"),
+        ({"target": {"base_x_m": 9.0}}, {}, r"behaviour\.target\.base_x_m: expected 0\.3 to 3\.36"),
+        ({"duration_s": 4.0, "nodes": 20}, {}, "no path was found.*a longer duration_s"),
+        (
+            {},
+            {"safety.keep_out": [{"name": "post", "disc": {"position_m": [2.0, 1.8], "radius_m": 0.1}}]},
+            r"behaviour\.target: at 0 s upper_arm to post: .* inside",
+        ),
+    ],
+)
+def test_what_can_not_be_planned_is_refused(options: dict[str, Any], changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        planned(bed(options, changes))
+
+
+@pytest.mark.slow
+def test_a_plan_around_zones_keeps_its_clearance_between_nodes() -> None:
+    zones = [
+        {"name": "post", "disc": {"position_m": [1.9, 0.85], "radius_m": 0.12}},
+        {"name": "wall", "polygon_m": [[1.0, 1.5], [1.3, 1.5], [1.3, 1.9], [1.0, 1.9]]},
+    ]
+    testbed = bed({"duration_s": 30.0}, {"safety.keep_out": zones})
+    plan = planned(testbed)
+    clearances = Clearances(guarded_pairs(testbed), testbed.known)
+    q = ca.SX.sym("q", 5)
+    distances = ca.Function("distances", [q], [clearances.distances(q)])
+    poses = np.array([plan.path.at(t)[0] for t in np.arange(0.0, 30.0, 0.01)])
+    assert np.array(distances(poses.T)).min() >= testbed.safety.clearance_m - 1e-6
+
+
+def test_a_flight_that_coasts_is_equal_to_the_bit_in_both_forms() -> None:
+    coast = {"gains": {"base": {"stiffness_1_s2": 0.08, "damping_1_s": 0.5}}}
+    testbed = bed({"nodes": 20}, {"controller.law.coast": coast, "loop.duration_s": 3.0})
+    assert assert_equal_to_the_bit(with_plan(testbed)).reason is Reason.PASSED
