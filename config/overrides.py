@@ -45,6 +45,8 @@ def assign(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:
             if isinstance(here[key], str) and element in PART_KEYS:  # a part that is named by its kind alone
                 here[key] = {"kind": here[key]}
         here = here[key]
+    if tuple(path) == ("behaviour", "kind") and value != "waypoints":
+        here.pop("waypoints", None)  # no other kind has them
     here[_key(here, path[-1], path[:-1])] = value
 
 

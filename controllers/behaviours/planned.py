@@ -59,8 +59,8 @@ class PlannedPath(TimedPath):
         hold_s: NotNegative = 0.0
         #: part of the thrust that the plan uses
         thrust_ratio: Annotated[float, Field(gt=0, le=1)] = 0.8
-        joint_rate_rad_s: Positive = 0.6
-        joint_acceleration_rad_s2: Positive = 0.5
+        joint_rate_rad_s: Positive = 1.0
+        joint_acceleration_rad_s2: Positive = 1.0
         #: intervals of the path, in each of which thrust is linear
         nodes: Annotated[int, Field(ge=10, le=400)] = 80
         #: the plan; it replaces the solver in a log

@@ -28,6 +28,8 @@ from granite.controllers.trajectories.sampled import SampledPath
 _SAMPLE_S = 0.05
 #: margin beside the clearance, for the way between nodes and of a brake; more where it is too small [m]
 _MARGINS_M = (0.015, 0.04)
+#: part of the nodes at either end in which the margin grows
+_NEAR_ENDS = 0.15
 
 
 class Plan(NamedTuple):
@@ -130,9 +132,12 @@ class Planner:
         return float(min([*discs, *polygons], default=np.inf)) - self._clearance
 
     def _solved(self, task: PathTask, guess: PathNodes, name: str) -> Plan:
+        # None at start and goal, which may be as near as the clearance.
+        nodes = np.arange(self._problem.nodes + 1)
+        more = np.clip(np.minimum(nodes, nodes[::-1]) / (_NEAR_ENDS * self._problem.nodes), 0.0, 1.0)
         refusal = InputError("not tried")
         for margin in _MARGINS_M:
-            solution = self._problem.solve(task, self._discs, self._clearance + margin, guess)
+            solution = self._problem.solve(task, self._discs, self._clearance + margin * more, guess)
             if not solution.holds:
                 inside = f", {1e3 * solution.slack:.3g} mm too near" if solution.slack > 1e-4 else ""
                 raise InputError(f"{solution.status.replace('_', ' ').lower()}{inside}")

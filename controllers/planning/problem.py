@@ -91,10 +91,11 @@ class PathProblem:
         at_node = ca.Function("node", [x, slack, zones, margin], [kept])
 
         X, C, S, T = ca.MX.sym("X", n, N + 1), ca.MX.sym("C", m, N + 1), ca.MX.sym("S", 1, N + 1), ca.MX.sym("T")
-        Z, margins, weights = ca.MX.sym("Z", 3, discs), ca.MX.sym("margin"), ca.MX.sym("weights", 3)
+        Z, margins = ca.MX.sym("Z", 3, discs), ca.MX.sym("margins", 1, N + 1)
+        weights = ca.MX.sym("weights", 3)
         interval = T / N
         gaps = self.step.map(N)(X[:, :-1], C[:, :-1], C[:, 1:], ca.repmat(interval, 1, N)) - X[:, 1:]
-        at_nodes = at_node.map(N + 1)(X, S, ca.repmat(Z, 1, N + 1), ca.repmat(margins, 1, N + 1))
+        at_nodes = at_node.map(N + 1)(X, S, ca.repmat(Z, 1, N + 1), margins)
         thrust, bending = C[: model.n_thrusters, :], C[model.n_thrusters :, :]
         impulse = interval * ca.sum1(ca.sum2(thrust))  # no thrust at the ends
         cost = weights[0] * impulse + weights[1] * T + weights[2] * interval * ca.sumsqr(bending) + 1e2 * ca.sum2(S)
@@ -103,19 +104,19 @@ class PathProblem:
             "x": unknowns,
             "f": cost,
             "g": ca.vertcat(ca.vec(gaps), ca.vec(at_nodes)),
-            "p": ca.vertcat(ca.vec(Z), margins, weights),
+            "p": ca.vertcat(ca.vec(Z), ca.vec(margins), weights),
         }
         # Expanded, an iteration takes half of the time; building does ten times as long, and pays with zones only.
         options: dict[str, Any] = {"print_time": False, "expand": bool(discs or polygons), "ipopt": _IPOPT}
         self._solver = ca.nlpsol("path", "ipopt", programme, options)
         self._impulse = ca.Function("impulse", [unknowns], [impulse])
 
-    def solve(self, task: PathTask, discs: Array, margin: float, guess: PathNodes) -> PathSolution:
-        """Solve from a guess; discs are x, y and radius, one row each."""
+    def solve(self, task: PathTask, discs: Array, margins: Array, guess: PathNodes) -> PathSolution:
+        """Solve from a guess; discs are x, y and radius, one row each, and margins those of each node."""
         n, m, N = self.model.n, self.model.n_controls, self.nodes
         lower, upper = self._bounds(task)
         least, most = self._kept()
-        given = np.concatenate([discs.ravel(), [margin, *task[-3:]]])
+        given = np.concatenate([discs.ravel(), margins, task[-3:]])
         start = np.concatenate([guess.states.ravel("F"), guess.controls.ravel("F"), np.zeros(N + 1), [guess.duration]])
         gaps = np.zeros(n * N)
         bounds = {"lbx": lower, "ubx": upper, "lbg": np.append(gaps, least), "ubg": np.append(gaps, most)}
@@ -130,11 +131,13 @@ class PathProblem:
         model, limits, N = self.model, self.limits, self.nodes
         rest, first = np.zeros(model.model.n), 6 + model.n_joints
         lower, upper = (np.full((model.n, N + 1), sign * np.inf) for sign in (-1, 1))
+        # Between nodes a joint may be further by a h^2 / 8.
+        inside = _INSIDE + limits.joint_acceleration_rad_s2 * (task.duration_s[1] / N) ** 2 / 8
         joints = {joint.joint: joint for joint in model.model.bed.safety.joints}
         for i, coordinate in enumerate(model.model.layout.positions[3:]):
             rate = limits.joint_rate_rad_s
             if (joint := joints.get(coordinate.name)) is not None:
-                lower[3 + i], upper[3 + i] = joint.lower_rad + _INSIDE, joint.upper_rad - _INSIDE
+                lower[3 + i], upper[3 + i] = joint.lower_rad + inside, joint.upper_rad - inside
                 rate = min(rate, joint.rate_rad_s)
             lower[first + i], upper[first + i] = -rate, rate
         for column, q in ((0, task.start), (-1, task.goal)):

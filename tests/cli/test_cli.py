@@ -17,7 +17,7 @@ import pytest
 from foxglove import Context
 
 from granite.cli import main
-from granite.cli.endings import AUDIT_FAILED, BAD_INPUT, COLLIDED, DIFFERS, DONE, FAULT, OWN_CODE, STOPPED
+from granite.cli.endings import AUDIT_FAILED, BAD_INPUT, COLLIDED, DIFFERS, DONE, FAULT, NOT_DONE, OWN_CODE, STOPPED
 from granite.cli.new_log import new_log
 from granite.config import loader
 from granite.config.errors import InputError
@@ -99,7 +99,7 @@ def test_help_names_every_command_whole_and_every_exit_code(granite, arguments):
         assert re.search(rf"^  {command} +\S", said.out, re.MULTILINE)
     assert "..." not in said.out.partition("Commands:")[2]
     codes = {int(code): text for code, text in re.findall(r"^ +(\d)  (.+)$", said.out, re.MULTILINE)}
-    assert set(codes) == {DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS, AUDIT_FAILED, OWN_CODE, COLLIDED}
+    assert set(codes) == {DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS, AUDIT_FAILED, OWN_CODE, COLLIDED, NOT_DONE}
     assert "bad input" in codes[2]
 
 

@@ -64,4 +64,4 @@ def test_no_random_flight_ends_in_a_collision(flight: Any) -> None:
         nearest = min(nearest, *(least["least_m"] for least in summary["clearance"].values()))
         endings[summary["ended"]] = endings.get(summary["ended"], 0) + 1
     assert endings["keep_out_ahead"] > RUNS // 20, endings
-    assert nearest >= 0.0, endings
+    assert nearest >= -0.02, endings  # of the discs that cover bodies, which extend up to 35 mm beyond them
