@@ -14,6 +14,7 @@ from typing import Any
 import zmq
 
 from granite.config.errors import InputError
+from granite.config.operator_address import LONGEST_ANSWERED
 from granite.rt.operator.keys import key_folder, public_key, read_pair
 
 #: how long an answer may take [s]
@@ -79,8 +80,11 @@ class Operator:
             Where nobody answers.
         """
         patience = ANSWER_S if wait_s is None else wait_s
+        message = json.dumps({"do": do, **more}).encode()
+        if len(message) > LONGEST_ANSWERED:  # the channel would close the connection
+            raise InputError(f"a message of {len(message)} bytes", key=do, expected=f"at most {LONGEST_ANSWERED}")
         with self._lock:
-            self._socket.send(json.dumps({"do": do, **more}).encode())
+            self._socket.send(message)
             if not self._socket.poll(round(1000 * patience)):
                 self._socket.close(0)  # a REQ socket that waits for an answer can't send
                 self._socket = self._connect()

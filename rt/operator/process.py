@@ -23,13 +23,14 @@ from zmq.utils import z85
 from granite.config.errors import GraniteError, InputError, one_of
 from granite.config.expected_modes import answer_text
 from granite.config.gains import LiveGain
+from granite.config.operator_address import LONGEST_ANSWERED
 from granite.config.reasons import Reason
 from granite.config.run_modes import Reply, Request, RequestKind, RunMode
 from granite.drivers.ordered_process import carry_out
 from granite.rt.operator.goal_requests import GoalRequests
 from granite.rt.operator.keys import operators, read_pair
 from granite.rt.operator.link import ANSWER_WIDTH, ANSWERS
-from granite.rt.operator.messages import ASKS, LONGEST, LONGEST_PATH, Message, read_message
+from granite.rt.operator.messages import ASKS, Message, read_message
 from granite.rt.operator.request_lanes import RequestLanes
 from granite.rt.operator.strangers import Strangers
 from granite.rt.process.posix_signals import TERMINATING
@@ -103,7 +104,7 @@ class OperatorChannel:
         )
         socket.linger = 0
         socket.rcvhwm = socket.sndhwm = 100
-        socket.maxmsgsize = LONGEST_PATH + LONGEST
+        socket.maxmsgsize = LONGEST_ANSWERED
         self._strangers = Strangers(self._context, socket)
         socket.bind(order["address"])
         self._poller = zmq.Poller()

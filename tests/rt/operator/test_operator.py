@@ -170,6 +170,18 @@ def test_a_command_reaches_the_loop_with_its_sender_and_is_answered(channel):
     assert loop.asked[1].value == 120.0
 
 
+def test_a_message_that_is_too_long_gets_a_refusal(channel):
+    _, folder, address = channel
+    with Operator(address, "operator", folder) as operator:
+        for size in (1025, 5000, 300_000):
+            answer = operator.ask("status", more="x" * size)
+            assert not answer["ok"]
+            assert "bytes, expected at most 1024" in answer["text"]
+        with pytest.raises(InputError, match="expected at most 1048576"):
+            operator.ask("status", more="x" * 1_100_000)
+        assert operator.ask("status")["ok"]
+
+
 def test_an_operator_who_watches_and_falls_silent_is_reported_and_one_who_leaves_is_not(channel):
     loop, folder, address = channel
     loop.asked.clear()
