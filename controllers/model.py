@@ -115,22 +115,26 @@ class ControlModel(Kinematics):
             parts.append(ca.substitute(dynamics.inverse, dynamics.acceleration, own))
         return ca.vertcat(*parts)
 
-    def compile_inverse(self) -> Callable[[Array, Array, Array], tuple[Array, Array, Array]]:
-        """A compiled function (q, u, demanded acceleration) -> acceleration, generalised force, wrenches on the roots.
+    def compile_inverse(self) -> Callable[..., tuple[Array, Array, Array]]:
+        """A compiled function (q, u, demanded acceleration, disturbance) -> acceleration, generalised force, wrenches
+        on the roots.
 
-        The last part of most laws: velocities without an actuator follow from the others, as in `complete`.
+        The last part of most laws: velocities without an actuator follow from the others, as in `complete`. The
+        estimated disturbance d may be left out; F = M a + h - d compensates it.
         """
 
         def write() -> list[ca.Function]:
-            demanded = ca.SX.sym("a", self.n)
-            a = self.complete(demanded, ca.SX.zeros(self.n))
-            force = self.inverse(a)
-            return [ca.Function("inverse", [self.q, self.u, demanded], [a, force, self.wrenches(force)])]
+            demanded, disturbance = ca.SX.sym("a", self.n), ca.SX.sym("d", self.n)
+            a = self.complete(demanded, disturbance)
+            force = self.inverse(a) - disturbance
+            return [ca.Function("inverse", [self.q, self.u, demanded, disturbance], [a, force, self.wrenches(force)])]
 
         run, n = compile_once("inverse", self.bed.fingerprint, write)["inverse"].run, self.n
 
-        def inverse(q: Array, u: Array, acceleration: Array) -> tuple[Array, Array, Array]:
-            found = run((q, u, acceleration))
+        none = np.zeros(n)
+
+        def inverse(q: Array, u: Array, acceleration: Array, disturbance: Array = none) -> tuple[Array, Array, Array]:
+            found = run((q, u, acceleration, disturbance))
             return found[:n], found[n : 2 * n], found[2 * n :]
 
         return inverse
@@ -158,9 +162,9 @@ class ControlModel(Kinematics):
         given = [symbol.sym(acting.name_in(i), acting.size1_in(i)) for i in range(len(arguments))]
         return ca.Function("acceleration", given, [moved(*given[:2], acting(*given))])
 
-    def compile_motion(self) -> Callable[[Array, Array, Array, Array], tuple[Array, Array]]:
-        """A compiled function (q, u, torque of each motor, thrust of each thruster) -> u' and q', with the contacts
-        that are closed at the start."""
+    def compile_motion(self) -> Callable[..., tuple[Array, Array]]:
+        """A compiled function (q, u, torque of each motor, thrust of each thruster, part of the joints' resistance) ->
+        u' and q', with the contacts that are closed at the start."""
 
         def write() -> list[ca.Function]:
             acceleration = self.acceleration_under(self.contact_sets[0])
@@ -168,13 +172,14 @@ class ControlModel(Kinematics):
             sizes = {"q": self.q.numel(), "u": self.n, "tau": len(self.driven), "thrust": len(self.bed.thrusters)}
             q, u, torque, thrust = (symbol.sym(name, size) for name, size in sizes.items())
             rates = ca.Function("rates", [self.q, self.u], [ca.vertcat(*(t.q_dot for t in self.trees.values()))])
-            changes = ca.vertcat(acceleration(q, u, torque, thrust, np.zeros(self.n)), rates(q, u))
-            return [ca.Function("motion", [q, u, torque, thrust], [changes])]
+            part, resistance = symbol.sym("part"), ca.Function("resistance", [self.u], [self.resistance(self.u)])
+            changes = ca.vertcat(acceleration(q, u, torque, thrust, (part - 1) * resistance(u)), rates(q, u))
+            return [ca.Function("motion", [q, u, torque, thrust, part], [changes])]
 
         run, n = compile_once("motion", self.bed.fingerprint, write)["motion"].run, self.n
 
-        def motion(q: Array, u: Array, torque: Array, thrust: Array) -> tuple[Array, Array]:
-            found = run((q, u, torque, thrust))
+        def motion(q: Array, u: Array, torque: Array, thrust: Array, part: float = 1.0) -> tuple[Array, Array]:
+            found = run((q, u, torque, thrust, np.array([part])))
             return found[:n], found[n:]
 
         return motion
@@ -250,6 +255,11 @@ class ControlModel(Kinematics):
             v = rate[i]
             force[i] = -damping * v - friction * v / ca.sqrt(v**2 + v0**2)
         return force
+
+    @property
+    def friction(self) -> Array:
+        """Friction of each velocity, as the controller knows it [N m or N]."""
+        return np.array([self._resistances.get(i, (0.0, 0.0, 0.0))[1] for i in range(self.n)])
 
     @cached_property
     def _resistances(self) -> dict[int, tuple[float, float, float]]:

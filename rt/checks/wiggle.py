@@ -28,6 +28,7 @@ from granite.controllers.stack import build_stack
 from granite.drivers.device_set import DeviceSet
 from granite.rt.checks.preflight_checks import CheckResult
 from granite.rt.checks.wiggle_response import (
+    FACTOR,
     WANTED_SIGMA,
     ExpectedResponse,
     Judgement,
@@ -48,6 +49,8 @@ _OBSERVED_S, _BEFORE_S, _AFTER_S = 1.0, {False: 0.15, True: 0.4}, {False: 0.15, 
 #: torques of a motor: parts of its limit; each of four parts lasts this long [s]
 _LEVELS = tuple(0.32 * 0.5**k for k in range(12, -1, -1))
 _PART_S = 0.08
+#: part of the known friction that may be missing
+_UNCERTAIN = 0.5
 #: least and greatest expected motion of a joint by a motor [rad or m]
 _LEAST, _MOST = 0.004, 0.15
 #: opening times of a thruster [s]
@@ -237,7 +240,7 @@ class _Wiggle:
             torque = level * motor.torque_limit_n_m
             pulse = Pulse(index, False, (torque, -torque, -torque, torque), _PART_S)
             peak = float(np.abs(self._displacement(pulse)[1][:, at]).max())
-            if peak > _LEAST:
+            if peak > _LEAST and torque >= self._expected.friction[index]:
                 pulses.append(pulse)
             if peak > _MOST:
                 break
@@ -282,13 +285,13 @@ class _Wiggle:
         return self._expected.displacement(self._state.q, pulse, pulse.duration_s + _AFTER_S[pulse.is_thruster])
 
     def _motions(self, pulse: Pulse) -> list[Array]:
-        """Expected displacements, with joints that turn freely, and with those that friction holds."""
+        """Expected displacements: as the model has them, with joints that friction holds, and without friction."""
         assert self._state is not None
-        free = self._displacement(pulse)[1]
-        if pulse.is_thruster or len(self._bed.motors) == 1:
-            return [free]
-        held = pulse._replace(held=self._expected.holding(self._state.q, pulse.unit))
-        return [free, self._displacement(held)[1]]
+        pulses = [pulse]
+        if not pulse.is_thruster:
+            held = self._expected.holding(self._state.q, pulse.unit)
+            pulses += [pulse._replace(held=held), pulse._replace(friction=0.0)]
+        return [self._displacement(expected)[1] for expected in pulses]
 
     def _change(self, pulse: Pulse) -> Array:
         """Velocity after a pulse, of each position."""
@@ -308,7 +311,7 @@ class _Wiggle:
 
     def _judged(self, name: str, unit: int, pulse: Pulse, names: list[str], first: int = 0) -> Judgement:
         """Do the pulse, and compare it with that of every unit of its kind."""
-        times, moved = self._meanwhile(lambda: self._displacement(pulse))
+        times = self._meanwhile(lambda: self._displacement(pulse))[0]
         others = self._meanwhile(
             lambda: {other: self._motions(pulse._replace(unit=first + k)) for k, other in enumerate(names)}
         )
@@ -318,10 +321,10 @@ class _Wiggle:
         began = self.t
         acting = [r for r in self._recorded if r.values and (r.is_root or not pulse.is_thruster)]
         moving = [r for r in acting if any(p[:, r.coordinate].any() for motions in others.values() for p in motions)]
-        limits = [
-            max(min(_FURTHER * float(np.abs(moved[:, r.coordinate]).max()), _FURTHEST), r.least, 10 * r.sigma)
-            for r in moving
-        ]
+        own = others[names[pulse.unit - first]]
+        expected = [max(float(np.abs(p[:, r.coordinate]).max()) for p in own) for r in moving]
+        sizes = zip(moving, expected, strict=True)
+        limits = [max(min(_FURTHER * size, _FURTHEST), r.least, 10 * r.sigma) for r, size in sizes]
         drift = [(self._rate(r), float(np.mean(r.values[-_FRAMES:])), r.t[-1] - began) for r in moving]
         while self.t < began + pulse.duration_s + _AFTER_S[pulse.is_thruster] and not self.was_cut:
             self._tick(name, unit, pulse.at(self.t - began))
@@ -341,7 +344,15 @@ class _Wiggle:
         if not signals:
             return Judgement(0.0, "can't be judged: no sensor measures its motion")
         subject = names[pulse.unit - first]
-        return judge(signals, times, others, subject, pushes_only=pulse.is_thruster, was_cut=self.was_cut)
+        slack = 1.0 if pulse.is_thruster else self._slack(pulse)
+        return judge(
+            signals, times, others, subject, pushes_only=pulse.is_thruster, was_cut=self.was_cut, factor=FACTOR * slack
+        )
+
+    def _slack(self, pulse: Pulse) -> float:
+        """How much more than expected a joint may move, because its friction is not known well."""
+        torque, friction = max(pulse.parts), float(self._expected.friction[pulse.unit])
+        return (torque - (1 - _UNCERTAIN) * friction) / max(torque - friction, 0.1 * torque)
 
     def _rate(self, recorded: _Recorded) -> float:
         """Rate of a measured coordinate before a pulse [m/s or rad/s].

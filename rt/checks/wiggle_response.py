@@ -44,6 +44,8 @@ class Pulse(NamedTuple):
     delay_s: float = 0.0
     #: of each motor, the torque per unit of this one's by which friction holds its joint; none: joints turn freely
     held: Array | None = None
+    #: part of the known friction that resists: the true one may be less
+    friction: float = 1.0
 
     @property
     def duration_s(self) -> float:
@@ -82,6 +84,8 @@ class ExpectedResponse:
         self._period, self._n = bed.loop.period_s, model.n
         self._torques, self._thrusts, self._driven = len(model.driven), len(bed.thrusters), model.driven
         self._run = model.compile_motion()
+        #: known friction of the joint of each motor [N m or N]
+        self.friction: Array = model.friction[model.driven]
 
     def acceleration(self, q: Array) -> Array:
         """Of the robot at rest, without any command."""
@@ -114,7 +118,7 @@ class ExpectedResponse:
             acting[pulse.unit] = value = pulse.at(t + h / 2 - pulse.delay_s)
             if pulse.held is not None:
                 torque += value * pulse.held
-            acceleration, rates = self._run(positions[-1], u, torque, thrust)
+            acceleration, rates = self._run(positions[-1], u, torque, thrust, pulse.friction)
             u = u + h * acceleration
             positions.append(positions[-1] + h * rates)
         return np.array(positions) - q
@@ -146,17 +150,20 @@ def judge(
     *,
     pushes_only: bool = False,
     was_cut: bool = False,
+    factor: float = FACTOR,
 ) -> Judgement:
     """Compare the measured motion with the expected ones of this actuator and of the others, by their names.
 
     Of each there may be several expected motions, as of joints that friction holds or does not: the nearest counts.
-    `pushes_only`: no gain is negative. `was_cut`: the pulse was ended because the robot moved too far.
+    `pushes_only`: no gain is negative. `was_cut`: the pulse was ended because the robot moved too far. `factor` is the
+    greatest gain.
     """
     measured = np.concatenate([without_drift(s.t, np.unwrap(s.values)) / s.sigma for s in signals])
     # Frames of noise alone leave their number; only what is above it moved.
     noise = float(len(measured))
     gains: dict[str, float] = {}
     left: dict[str, float] = {}
+    own: list[tuple[float, float]] = []
     strength = 0.0
     for other, displacements in expected.items():
         for p in (_joined(signals, times, moved) for moved in displacements):
@@ -166,6 +173,8 @@ def judge(
             strength = max(strength, abs(along) * float(np.linalg.norm(p)))
             if other not in left or rest < left[other]:
                 gains[other], left[other] = along, rest
+            if other == name:
+                own.append((along, rest))
     gain = gains[name]
     moved = max(float(measured @ measured) - noise, strength**2)
     if strength < SHOWS_SIGMA:
@@ -181,7 +190,11 @@ def judge(
         return Judgement(gain, "moves the robot otherwise than the model", not was_cut)
     if gain < 0:
         return Judgement(gain, f"has the wrong sign, or another one's wires: {size}", may_be_friction)
-    if gain > FACTOR:
+    # Friction within its bounds explains what lies between the motions with and without it.
+    possible = [along for along, rest in own if rest < _UNEXPLAINED * moved and 1 / FACTOR <= along <= factor]
+    if possible and not was_cut:
+        return Judgement(min(possible, key=lambda along: abs(along - 1)), "")
+    if gain > factor:
         return Judgement(gain, f"is too strong: {size}")
     if gain < 1 / FACTOR:
         return Judgement(gain, f"is too weak: {size}", not was_cut)

@@ -1,4 +1,4 @@
-"""A plant that differs from the model: the move ends within 2 mm and 2 mrad, or the run ends by a name."""
+"""A plant that differs from the model: the move ends within 3 mm and 5 mrad, or the run ends by a name."""
 
 from __future__ import annotations
 
