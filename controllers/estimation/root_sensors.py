@@ -15,8 +15,19 @@ from granite.controllers.estimation.root_filter import POSE, Root, RootSensor
 from granite.controllers.model import ControlModel
 
 
-def measured_roots(model: ControlModel, process: Mapping[str, tuple[float, float, float]]) -> list[Root]:
+def measured_roots(
+    model: ControlModel, process: Mapping[str, tuple[float, float, float]], measured_rotation: float
+) -> list[Root]:
     """Every floating root that the controller knows, with its sensors.
+
+    Parameters
+    ----------
+    model
+        The controller's model.
+    process
+        Density of the acceleration of each root, by module.
+    measured_rotation
+        At least this density of the rotation, where a sensor measures its rate.
 
     Raises
     ------
@@ -45,7 +56,14 @@ def measured_roots(model: ControlModel, process: Mapping[str, tuple[float, float
         if not any(_determines(s.measurement, model, roots[module.name]) for s in sensors[module.name]):
             expected = f"a pose of '{module.root.name}', because its base floats"
             raise InputError.missing("devices.vision", expected)
-    return [Root(name, at, tuple(sensors[name]), process[name]) for name, at in roots.items()]
+    measured = []
+    for name, at in roots.items():
+        x, y, turn = process[name]
+        rates = [ca.jacobian(ca.SX(s.measurement.expected), model.u[at + 2]).nnz() for s in sensors[name]]
+        measured.append(
+            Root(name, at, tuple(sensors[name]), (x, y, max(turn, measured_rotation) if any(rates) else turn))
+        )
+    return measured
 
 
 def _refuse_wrong(measurement: Measurement, device: Device, model: ControlModel) -> int:
