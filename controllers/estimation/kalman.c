@@ -89,7 +89,7 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
     copy(m->joint_covariance, covariances, KALMAN_COVARIANCES);
     for (int r = 0; r < ROOTS; r++)
         if (m->root_started[r])
-            root_push(m, r, t, steps + STEP * r, m->kalman_x);
+            root_push(p, m, ks, r, t, steps + STEP * r, m->kalman_x);
 }
 
 /* Start x at the first frame of a joint sensor, the rate filters settled. */

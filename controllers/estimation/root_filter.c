@@ -52,11 +52,17 @@ static int root_forget(struct memory *m, int r)
     return ROOT_KEEP;
 }
 
-static void root_push(struct memory *m, int r, double t, const double *step, const double *x)
+static void root_replay(const struct parameters *p, struct memory *m, const struct kernels *ks, int r, double gate);
+
+static void root_push(const struct parameters *p, struct memory *m, const struct kernels *ks, int r, double t,
+                      const double *step, const double *x)
 {
     int stored = (int)m->root_stored[r];
-    if (stored == ROOT_ROOM)
+    if (stored == ROOT_ROOM) {
+        if (m->root_valid[r] < ROOT_KEEP) /* in a pause of the loop, in which nothing was measured */
+            root_replay(p, m, ks, r, INFINITY);
         stored = root_forget(m, r);
+    }
     root_times(m, r)[stored] = t;
     copy(root_step(m, r, stored), step, STEP);
     copy(root_x(m, r, stored), x, 2 * ROOT_N);
@@ -89,7 +95,7 @@ static void root_start(const struct parameters *p, struct memory *m, const struc
     root_times(m, r)[0] = frame[FRAME_T];
     copy(root_x(m, r, 0), x, 2 * ROOT_N);
     m->root_valid[r] = m->root_n_events[r] = 0;
-    root_push(m, r, t, rest, x);
+    root_push(p, m, ks, r, t, rest, x);
 }
 
 /* Put a new frame among the measurements; the first pose starts the filter. */

@@ -372,6 +372,8 @@ class RootFilters:
         memory = self.memory
         stored = int(memory.stored[r])
         if stored == memory.times.shape[1]:
+            if memory.valid[r] < memory.keep:  # in a pause of the loop, in which nothing was measured
+                self._replay(r, math.inf, np.zeros(self._n))
             stored = self._forget(r)
         memory.times[r, stored], memory.steps[r, stored], memory.x[r, stored] = t, step, x
         memory.stored[r] = stored + 1

@@ -35,7 +35,7 @@ class UnknownForces:
         self, disturbance: DisturbanceTable, faults: ThrusterFaultTable, model: ControlModel, density: float
     ) -> None:
         bed = model.bed
-        self._observer = DisturbanceObserver(disturbance, bed, knows_contacts=not model.ignored)
+        self._observer = DisturbanceObserver(disturbance, bed, knows_contacts=bed.explains_motion or not model.ignored)
         n_u, devices = len(bed.known.velocities), list(bed.devices_of(Thrusters).values())
         #: where the faults are in the memory
         self.faults = slice(n_u, n_u + len(bed.thrusters))

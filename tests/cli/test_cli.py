@@ -366,7 +366,7 @@ def test_the_guard_ends_a_run_with_code_3(granite):
         "sim", "free-flyer", "--set", limit, "--set", "behaviour.check_moves=false", "--out", "a.mcap", "--json"
     )
     sentence = assert_one_sentence(said, STOPPED)
-    assert "table_edge: a base left the area of safety.table_m: base_x was 1.00" in sentence
+    assert "last: a base left the area of safety.table_m: base_x was 1.00" in sentence
     assert sentence.endswith(" m, limit 1.001 m\n")
     assert said.json["ended"] == "table_edge"
     log = read_log("a.mcap")

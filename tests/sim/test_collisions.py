@@ -118,7 +118,7 @@ def test_a_bumper_out_of_reach_leaves_the_disturbance_observer_on() -> None:
         "second": {"module": "vehicle", "point": "centre"},
     }  # fmt: skip
     points = [{"name": "centre", "body": "base", "position_m": [0.0, 0.0]}]
-    bed = load("atmos", {"contacts": [bumper], "modules.vehicle.points": points, "loop.duration_s": 5.0})
+    bed = load("atmos/clean", {"contacts": [bumper], "modules.vehicle.points": points, "loop.duration_s": 5.0})
     assert bed.explains_motion
     log = simulate_in_memory(bed)
     disturbance = log.rows[-1, log.channels.place("/state", "disturbance")]

@@ -61,7 +61,7 @@ def is_at_rest(whole: Run) -> bool:
 
 
 def run(*changes: str, clock=None, ticks: int = 100, **watch):
-    bed = load("free-flyer", (f"loop.duration_s={ticks * PERIOD}", *changes))
+    bed = load("free-flyer/clean", (f"loop.duration_s={ticks * PERIOD}", *changes))
     whole = Run(bed)
     memory = Memory(whole.channels, whole.ticks)
     whole.devices = devices = Watched(whole.devices, **watch)

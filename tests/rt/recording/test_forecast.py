@@ -36,7 +36,7 @@ def small_files() -> Iterator[None]:
 
 @pytest.mark.usefixtures("small_files")
 def test_a_limit_of_the_file_size_counts_as_the_disk(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"its log needs about 8\d\.\d MB, ulimit -f allows 20 MB"):
+    with pytest.raises(InputError, match=r"its log needs about 9\d\.\d MB, ulimit -f allows 20 MB"):
         simulate(load("free-flyer", {"loop.duration_s": 500.0}), tmp_path / "run.mcap")
     with pytest.raises(InputError, match="ulimit -f allows"):
         Run(load("free-flyer", {"loop.duration_s": 500.0})).record(tmp_path / "run.mcap")
