@@ -1,0 +1,61 @@
+"""The commands that serve the page: beside a run, and for other machines with a certificate."""
+
+import os
+import shutil
+import signal
+import ssl
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from granite.cli.console import _certificate
+from granite.config.errors import InputError
+from granite.console.certificate import own_certificate
+from tests.support.console_pages import until
+from tests.support.operator_clients import free_address
+from tests.support.unhurried import OPTIONS
+
+
+@pytest.mark.slow
+def test_a_run_has_its_page_and_the_page_stays_after_it(tmp_path: Path):
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path), "GRANITE_KEYS": str(tmp_path / "keys")}
+    address = ["--set", f'operator.address="{free_address()}"']
+    command = [sys.executable, "-m", "granite.cli", "sim", "free-flyer", "--realtime", "--console", *address, *OPTIONS]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path, env=environment
+    ) as process:
+        assert process.stdout is not None
+        lines: list[str] = []
+        threading.Thread(target=lines.extend, args=(process.stdout,), daemon=True).start()
+        until(lambda: "console: http://127.0.0.1:" in "".join(lines), 120)
+        until(lambda: "until an operator arms" in "".join(lines), 120)
+        until(lambda: bool(list((tmp_path / "granite").glob("[0-9]*.json"))), 120)
+        time.sleep(2)  # while the run is prepared, Ctrl-C ends the command
+        process.send_signal(signal.SIGINT)  # ends the run
+        until(lambda: "its page stays until Ctrl-C" in "".join(lines), 120)
+        process.send_signal(signal.SIGINT)  # ends the page
+        assert process.wait(60) == 3
+    assert not list((tmp_path / "granite").glob("[0-9]*.json"))
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl makes the certificate")
+def test_a_certificate_is_made_once_for_an_address_and_its_key_is_ours_alone(tmp_path: Path):
+    first = own_certificate(tmp_path, "192.0.2.7")
+    assert own_certificate(tmp_path, "192.0.2.7") == first
+    assert own_certificate(tmp_path, "192.0.2.8").fingerprint != first.fingerprint
+    assert stat.S_IMODE(first.key.stat().st_mode) == 0o600
+    assert len(first.fingerprint.split(":")) == 32
+    ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(first.file, first.key)
+    first.file.write_text("damaged")
+    assert own_certificate(tmp_path, "192.0.2.7").fingerprint != first.fingerprint
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "a b", "x/../y"])
+def test_the_console_listens_at_one_address_that_was_named(host: str):
+    with pytest.raises(InputError, match="the address by which the other machine reaches this one"):
+        _certificate(host)
