@@ -66,7 +66,11 @@ class IndexedLog:
         first, last = (self._start_ns + round(t * 1e9) for t in (t0 - 1.5 * period, t1 + 1.5 * period))
         begin = min(bisect_left(self._ends, first), len(self._ends) - 1)
         end = max(bisect_right(self._begins, last), begin + 1)
-        rows = np.vstack([self._rows_of(i) for i in range(begin, end)])
+        parts = [self._rows_of(i) for i in range(begin, end)]
+        while begin and not any(map(len, parts)):  # the last chunk may have the summary alone
+            begin -= 1
+            parts.insert(0, self._rows_of(begin))
+        rows = np.vstack(parts)
         t = rows[:, self._t]
         low, high = np.searchsorted(t, [t0, t1], side="right").tolist()
         high += int(high < len(t) and t[high - 1] < t1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import granite as api
@@ -113,6 +113,8 @@ def test_a_log_without_a_whole_index_is_read_by_a_pass(folder: Path, tmp_path: P
 
 
 @given(t0=st.floats(-1, 4), length=st.floats(0, 4))
+@example(t0=3.5, length=0.0)
+@example(t0=-1.0, length=0.0)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_rows_in_a_time_are_those_of_the_whole_log(opened, log, t0, length):
     rows = opened.rows_in(t0, t0 + length)
