@@ -1,7 +1,7 @@
 """Imperfections of the simulated lab one by one and together: runs that complete, their last error, propellant.
 
-`python -m benchmarks.imperfections [SEEDS] [BED ...]` prints the tables of docs/robustness.md; the benchmark judges the
-goals of the harsh variants and of the presets themselves. Seeds are those on which no gain was tuned.
+`python -m benchmarks.imperfections [SEEDS] [BED ...] [--before]` prints the tables of docs/robustness.md; with
+`--before` also those of the laws of `clean`. The benchmark judges the goals, on seeds that no gain was tuned on.
 """
 
 from __future__ import annotations
@@ -123,10 +123,10 @@ def main() -> None:
     """Print a table for each testbed; those with arms also with the law of their clean variant."""
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
     seeds = numbers[0] if numbers else 20
-    for name in [word for word in sys.argv[1:] if not word.isdigit()] or BEDS:
+    for name in [word for word in sys.argv[1:] if not word.isdigit() and word[0] != "-"] or BEDS:
         bed, machine = load(name), name if name in MACHINES else ""
         clean = "spot/arm-clean" if name == "spot/arm" else f"{name}/clean"
-        before = load(clean) if bed.joints else None
+        before = load(clean) if bed.joints and "--before" in sys.argv else None
         print(f"\n{name}: lab | complete | mm | mrad | joints mrad | N s" + (" | before: ..." if before else ""))
         rows = [*labs(bed, name), ("as the preset", {})]
         for lab, changes in rows:

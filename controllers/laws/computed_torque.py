@@ -242,8 +242,12 @@ def computed_torque(
     demanded = wanted + damping * (u_ref - model.u) + stiffness * (q_ref - model.q)
     a = model.complete(demanded, ca.SX.zeros(model.n))
     force = model.inverse(a) - filtered
-    # At the rate of the reference: that of the estimate is noisy, and would act as negative damping.
-    force[model.driven] -= model.resistance(u_ref)[model.driven]
+    # At the rate of the reference: that of the estimate is noisy, and would act as negative damping. A yaw wheel
+    # follows no reference.
+    rate, wheel = ca.SX(u_ref), model.bed.control.allocation.yaw_wheel
+    if wheel:
+        rate[model.layout.joint_u(wheel.joint)] = model.u[model.layout.joint_u(wheel.joint)]
+    force[model.driven] -= model.resistance(rate)[model.driven]
     inputs = {
         "state_q": model.q,
         "state_u": model.u,
