@@ -12,7 +12,7 @@ import numpy as np
 
 from granite.calibration.bench import Bench
 from granite.calibration.fit import CalibrationFit, FittedKey, ResidualMap
-from granite.calibration.procedure import DeviceProcedure, KnownValue, Measurement, OperatorStep, on_bench
+from granite.calibration.procedure import BenchMeasurement, DeviceProcedure, KnownValue, OperatorStep, on_bench
 from granite.config.devices.camera import Camera, PlateTable
 from granite.config.errors import InputError
 from granite.config.records import Array
@@ -103,7 +103,7 @@ class CameraProcedure(DeviceProcedure):
             taken += 1
             yield image.pixels
 
-    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> BenchMeasurement:
         """Points of the plate, and the pixels where they are seen."""
         find = find_dots if self.table.plate.pattern == "dots" else find_corners
         picture = bench.picture()
@@ -115,9 +115,9 @@ class CameraProcedure(DeviceProcedure):
         columns = f"column {low[0]:.0f} to {high[0]:.0f}"
         rows = f"row {low[1]:.0f} to {high[1]:.0f}"
         text = f"{len(points.pixels)} points, {columns}, {rows}"
-        return Measurement(step, known_values, np.hstack((points.points, points.pixels)), text)
+        return BenchMeasurement(step, known_values, np.hstack((points.points, points.pixels)), text)
 
-    def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
+    def fit(self, measured: Sequence[BenchMeasurement]) -> CalibrationFit:
         """Distortion and homography, with the focal length and the principal point of the testbed."""
         views = [PlateView(measurement.values[:, :2], measurement.values[:, 2:]) for measurement in measured]
         try:

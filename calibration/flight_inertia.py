@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from granite.calibration.fit import CalibrationFit, FittedKey, Residuals
 from granite.calibration.identification.base import identify_base
 from granite.calibration.identification.flight import expected_base, flight_of, vehicle_of
-from granite.calibration.procedure import Measurement, OperatorStep
+from granite.calibration.procedure import BenchMeasurement, OperatorStep
 from granite.config.calibration import fingerprint
 from granite.config.errors import InputError
 from granite.config.testbed import Testbed
@@ -46,7 +46,7 @@ class FlightInertia:
         """Whether the flight was one of the simulated plant."""
         return self._log.info.get("mode") != "hardware"
 
-    def fit(self, measured: Sequence[Measurement] = ()) -> CalibrationFit:
+    def fit(self, measured: Sequence[BenchMeasurement] = ()) -> CalibrationFit:
         """The numbers of the base."""
         identified = identify_base(flight_of(self._log), expected_base(self._log.bed))
         fit = identified.fit

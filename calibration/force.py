@@ -10,7 +10,14 @@ import numpy as np
 from granite.calibration.bench import Bench
 from granite.calibration.fit import CalibrationFit
 from granite.calibration.gauges import draw_responses, fit_responses
-from granite.calibration.procedure import DeviceProcedure, KnownValue, Measurement, OperatorStep, mean_text, on_bench
+from granite.calibration.procedure import (
+    BenchMeasurement,
+    DeviceProcedure,
+    KnownValue,
+    OperatorStep,
+    mean_text,
+    on_bench,
+)
 from granite.config.devices.force_gauges import AXES, ForceGauge, ForceGauges
 from granite.config.devices.gauge import Signal
 from granite.config.records import Array
@@ -38,7 +45,7 @@ class ForceProcedure(DeviceProcedure):
         """Gauges that read without correction."""
         return on_bench(self.bed, self.devices, {f"{self.of}.response": {}, f"{self.of}.simulated": {}})
 
-    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> BenchMeasurement:
         """The mean reading of every component of the gauge."""
         signals = self._signals(step.subject)
         names = [signal.name for signal in self.table.sheet(self.bed)]
@@ -46,9 +53,9 @@ class ForceProcedure(DeviceProcedure):
         frames = bench.read(self.name, _READ_S)[:, columns]
         mean = frames.mean(axis=0)
         text = mean_text(mean, [s.unit for s in signals], [s.name for s in signals], frames)
-        return Measurement(step, known_values, mean, text)
+        return BenchMeasurement(step, known_values, mean, text)
 
-    def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
+    def fit(self, measured: Sequence[BenchMeasurement]) -> CalibrationFit:
         """Offset, gains and non-linearity of every component."""
         gauges = []
         for unit in self.table.units:

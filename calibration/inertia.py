@@ -9,7 +9,7 @@ import numpy as np
 from granite.calibration.bench import Bench
 from granite.calibration.fit import CalibrationFit, FittedKey, Residuals
 from granite.calibration.pendulum import SwungBody, fit_pendulum
-from granite.calibration.procedure import KnownValue, Measurement, OperatorStep, on_bench
+from granite.calibration.procedure import BenchMeasurement, KnownValue, OperatorStep, on_bench
 from granite.calibration.swing import timed_swing
 from granite.config.devices.photodiode import Photodiode
 from granite.config.errors import InputError, one_of
@@ -79,7 +79,7 @@ class InertiaProcedure:
         with_timer = {"devices": {**self.bed.devices, _TIMER: timer}, "loop": loop, "simulation": simulation}
         return on_bench(self.bed.model_copy(update=with_timer), self.devices, {})
 
-    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> BenchMeasurement:
         """The period of the swing and its deviation, then the residual of each pass."""
         index = list(bench.bed.sensors).index(self.devices[0])
         samples = bench.run(lambda k: {}, round(_SWING_S / bench.bed.loop.period_s))
@@ -87,9 +87,11 @@ class InertiaProcedure:
         light = np.array([sample.frames[index].values[0] for sample in samples])
         swing = timed_swing(t, light)
         text = f"period {swing.period:.6f} s ({swing.deviation:.1g}), {len(swing.times)} passes"
-        return Measurement(step, known_values, np.concatenate(([swing.period, swing.deviation], swing.residual)), text)
+        return BenchMeasurement(
+            step, known_values, np.concatenate(([swing.period, swing.deviation], swing.residual)), text
+        )
 
-    def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
+    def fit(self, measured: Sequence[BenchMeasurement]) -> CalibrationFit:
         """The inertia of the part, together with that of the plate and the factor of the pendulum."""
         [plate] = [measurement for measurement in measured if measurement.step.subject == "plate"]
         swings = [plate, *(measurement for measurement in measured if measurement.step.subject != "plate")]
@@ -124,7 +126,7 @@ class InertiaProcedure:
         plant.swing(mass, inertia, _LARGEST * rng.uniform(0.7, 1.0))
 
 
-def _body(measurement: Measurement) -> SwungBody:
+def _body(measurement: BenchMeasurement) -> SwungBody:
     """What swung in a step; that its angle is not known adds to the deviation of its period."""
     period, deviation = measurement.values[:2].tolist()
     deviation = float(np.hypot(deviation, period * _UNEQUAL * _LARGEST**2 / 16))

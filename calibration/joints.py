@@ -13,7 +13,14 @@ import numpy as np
 
 from granite.calibration.bench import Bench
 from granite.calibration.fit import CalibrationFit, FittedKey, Residuals, linear_fit
-from granite.calibration.procedure import DeviceProcedure, KnownValue, Measurement, OperatorStep, mean_text, on_bench
+from granite.calibration.procedure import (
+    BenchMeasurement,
+    DeviceProcedure,
+    KnownValue,
+    OperatorStep,
+    mean_text,
+    on_bench,
+)
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.errors import InputError
 from granite.config.records import Array
@@ -53,14 +60,14 @@ class JointsProcedure(DeviceProcedure):
         keys = {f"{self.of}.response": {}, f"{self.of}.simulated": {}, f"{self.of}.angle_offset_rad": 0.0}
         return on_bench(self.bed, self.devices, keys)
 
-    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> BenchMeasurement:
         """The mean reading of the joint."""
         i = self.table.joints.index(step.subject)
         frames = bench.read(self.name, _READ_S)[:, i : i + 1]
         mean = frames.mean(axis=0)
-        return Measurement(step, known_values, mean, mean_text(mean, ("rad",), ("reading",), frames))
+        return BenchMeasurement(step, known_values, mean, mean_text(mean, ("rad",), ("reading",), frames))
 
-    def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
+    def fit(self, measured: Sequence[BenchMeasurement]) -> CalibrationFit:
         """Three numbers of each joint; the noise is that of all joints."""
         half, joints = self.table.range_rad / 2, self.table.joints
         rows = np.zeros((len(measured), 3 * len(joints)))

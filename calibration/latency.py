@@ -27,7 +27,7 @@ from granite.calibration.moving_heading import (
     TurnedHeading,
     noise_and_jitter,
 )
-from granite.calibration.procedure import DeviceProcedure, Measurement, OperatorStep, on_bench
+from granite.calibration.procedure import BenchMeasurement, DeviceProcedure, OperatorStep, on_bench
 from granite.calibration.swing import timed_swing
 from granite.config.controller import Controller
 from granite.config.devices.photodiode import Photodiode
@@ -103,7 +103,7 @@ class LatencyProcedure(DeviceProcedure):
             alone["controller"] = Controller()
         return on_bench(bed.model_copy(update=alone), self.devices, {}, controlled=self._thrusters is not None)
 
-    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> BenchMeasurement:
         """Poses with the ticks between which they arrived; and the light, or the commands of the valves."""
         period = bench.bed.loop.period_s
         if step.subject == _SWING:
@@ -122,9 +122,9 @@ class LatencyProcedure(DeviceProcedure):
             rows = [(_VALVES, sample.t, float(side), 0.0) for sample, side in zip(samples, turning, strict=True)]
             said = f"{np.count_nonzero(np.diff(turning))} switchings of the valves"
         poses = self._poses(bench, samples)
-        return Measurement(step, known_values, np.array([*rows, *poses]), f"{len(poses)} poses, {said}")
+        return BenchMeasurement(step, known_values, np.array([*rows, *poses]), f"{len(poses)} poses, {said}")
 
-    def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
+    def fit(self, measured: Sequence[BenchMeasurement]) -> CalibrationFit:
         """The delays, with weights by the noise of headings and the jitter of arrivals that the residuals show."""
         models, delays = self._models(measured)
         n = len(delays)
@@ -181,7 +181,7 @@ class LatencyProcedure(DeviceProcedure):
         amplitude = _ANGLE * rng.uniform(0.8, 1.1) if step.subject == _SWING else 0.0
         plant.swing(amplitude, _PERIOD * rng.uniform(0.9, 1.1))
 
-    def _models(self, measured: Sequence[Measurement]) -> tuple[list[HeadingModel], Array]:
+    def _models(self, measured: Sequence[BenchMeasurement]) -> tuple[list[HeadingModel], Array]:
         """The motion of every step, and first values of the delays."""
         swing, *floats = measured
         light = swing.values[swing.values[:, 0] == _LIGHT]
@@ -258,7 +258,7 @@ class LatencyProcedure(DeviceProcedure):
         return float(period / (np.sqrt(12) * phases) / max(1.0, 2 * pi * phases * scatter / period))
 
 
-def _seen(measurement: Measurement) -> SeenHeading:
+def _seen(measurement: BenchMeasurement) -> SeenHeading:
     poses = measurement.values[measurement.values[:, 0] == _POSE]
     return SeenHeading(poses[:, 1:3].mean(axis=1), np.unwrap(poses[:, 3]))
 

@@ -16,7 +16,7 @@ import numpy as np
 from granite.calibration.bench import Bench
 from granite.calibration.fit import CalibrationFit, FittedKey, Residuals, gauss_newton
 from granite.calibration.joint_motion import JointMotion
-from granite.calibration.procedure import DeviceProcedure, Measurement, OperatorStep, on_bench
+from granite.calibration.procedure import BenchMeasurement, DeviceProcedure, OperatorStep, on_bench
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.devices.motors import Motors
 from granite.config.errors import InputError
@@ -86,7 +86,7 @@ class MotorsProcedure(DeviceProcedure):
         zero = {f"devices.{self._sensors}.angle_offset_rad": 0.0}
         return on_bench(clamped, self.devices, {key: {} for key in keys} | zero)
 
-    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> BenchMeasurement:
         """Commanded torques and angles of all joints at every tick."""
         i = self.joints.index(step.subject)
         ticks = round(_RUN_S / bench.bed.loop.period_s)
@@ -109,9 +109,9 @@ class MotorsProcedure(DeviceProcedure):
             expected = "a joint that is free and a motor that is on"
             raise InputError(f"joint {step.subject} turned by {turned:.2g} rad", key=key, expected=expected)
         text = f"{step.subject} turned by {turned:.3g} rad under {self._amplitude[i]:.3g} N m in {_RUN_S:g} s"
-        return Measurement(step, known_values, np.hstack((torques, angles)), text)
+        return BenchMeasurement(step, known_values, np.hstack((torques, angles)), text)
 
-    def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
+    def fit(self, measured: Sequence[BenchMeasurement]) -> CalibrationFit:
         """Gain and friction of every motor, and the state at the start of every run."""
         bed, n = self._bench, len(self.joints)
         joints = [self._joint(joint)[1] for joint in self.joints]

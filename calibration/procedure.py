@@ -42,7 +42,7 @@ class OperatorStep(NamedTuple):
     subject: str = ""  #: for the procedure: the joint, gauge or unit that it is about
 
 
-class Measurement(NamedTuple):
+class BenchMeasurement(NamedTuple):
     """What came of a step."""
 
     step: OperatorStep
@@ -65,10 +65,10 @@ class Procedure(Protocol):
     def bench_bed(self) -> Testbed:
         """The testbed as it is measured: without the calibration that is made."""
 
-    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> BenchMeasurement:
         """Measure through the devices after the operator has done the step."""
 
-    def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
+    def fit(self, measured: Sequence[BenchMeasurement]) -> CalibrationFit:
         """The numbers; `InputError` where the measurements do not determine them."""
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:

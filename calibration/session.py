@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from granite.calibration import KINDS
 from granite.calibration.bench import Bench
 from granite.calibration.fit import COVERAGE, CalibrationFit
-from granite.calibration.procedure import Measurement, OperatorStep, PictureProcedure, Procedure
+from granite.calibration.procedure import BenchMeasurement, OperatorStep, PictureProcedure, Procedure
 from granite.config.calibration import fingerprint
 from granite.config.errors import GraniteError, InputError, one_of
 from granite.config.records import Array
@@ -28,7 +28,7 @@ class BenchOperator(Protocol):
     def ready(self, step: OperatorStep) -> Array:
         """Do the step; the numbers that are known of it."""
 
-    def accepts(self, measured: Measurement) -> bool:
+    def accepts(self, measured: BenchMeasurement) -> bool:
         """Whether it may be used; else the step is repeated."""
 
     def retries(self, refusal: InputError) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from granite.calibration.bench import Bench
 from granite.calibration.fit import CalibrationFit
-from granite.calibration.procedure import Measurement, OperatorStep, PictureProcedure, Procedure
+from granite.calibration.procedure import BenchMeasurement, OperatorStep, PictureProcedure, Procedure
 from granite.config.errors import InputError
 from granite.config.loader import plant_of
 from granite.config.records import Array
@@ -57,7 +57,7 @@ class SimulatedOperator:
         self._procedure.act(self._plant, step, self._rng)
         return np.array([value.planned for value in step.known_values])
 
-    def accepts(self, measured: Measurement) -> bool:
+    def accepts(self, measured: BenchMeasurement) -> bool:
         """Always."""
         return True
 

@@ -13,7 +13,14 @@ import numpy as np
 from granite.calibration.bench import Bench
 from granite.calibration.fit import CalibrationFit
 from granite.calibration.gauges import draw_responses, fit_responses
-from granite.calibration.procedure import DeviceProcedure, KnownValue, Measurement, OperatorStep, mean_text, on_bench
+from granite.calibration.procedure import (
+    BenchMeasurement,
+    DeviceProcedure,
+    KnownValue,
+    OperatorStep,
+    mean_text,
+    on_bench,
+)
 from granite.config.devices.gauge import Signal
 from granite.config.devices.strain_gauges import StrainGauge, StrainGauges
 from granite.config.errors import InputError
@@ -63,16 +70,16 @@ class StrainProcedure(DeviceProcedure):
         """Gauges that read without correction."""
         return on_bench(self.bed, self.devices, {f"{self.of}.response": {}, f"{self.of}.simulated": {}})
 
-    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> BenchMeasurement:
         """The mean reading of every gauge of the link."""
         signals = self._signals(step.subject)
         names = [signal.name for signal in self.table.sheet(self.bed)]
         frames = bench.read(self.name, _READ_S)[:, [names.index(signal.name) for signal in signals]]
         mean = frames.mean(axis=0)
         text = mean_text(mean, ["1"] * len(signals), [signal.name for signal in signals], frames)
-        return Measurement(step, known_values, mean, text)
+        return BenchMeasurement(step, known_values, mean, text)
 
-    def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
+    def fit(self, measured: Sequence[BenchMeasurement]) -> CalibrationFit:
         """The response of every gauge."""
         gauges = []
         for link, units in self._bent.items():

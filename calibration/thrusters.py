@@ -13,7 +13,7 @@ import numpy as np
 
 from granite.calibration.bench import Bench
 from granite.calibration.fit import CalibrationFit, FittedKey, Residuals, gauss_newton
-from granite.calibration.procedure import DeviceProcedure, Measurement, OperatorStep, on_bench
+from granite.calibration.procedure import BenchMeasurement, DeviceProcedure, OperatorStep, on_bench
 from granite.calibration.pulses import mean_openings, pulses_of
 from granite.config.base import spatial
 from granite.config.contacts import Contact, Side
@@ -99,7 +99,7 @@ class ThrustersProcedure(DeviceProcedure):
         held = bed.model_copy(update={**stand, "devices": {**bed.devices, _STAND: gauges}})
         return on_bench(held, self.devices, keys, controlled=True)
 
-    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> BenchMeasurement:
         """Times, commands of the valve and readings of the gauge, at every tick of a series of pulses."""
         unit = self._units.index(step.subject)
         period = bench.bed.loop.period_s
@@ -121,9 +121,9 @@ class ThrustersProcedure(DeviceProcedure):
         t = np.array([sample.t for sample in samples])
         values = np.column_stack((t - t[0], opening, readings))
         level = np.linalg.norm(self._plateau(values)[: sum(s.unit == "N" for s in self._signals)])
-        return Measurement(step, known_values, values, f"{step.subject}: {level:.4g} N in the long pulse")
+        return BenchMeasurement(step, known_values, values, f"{step.subject}: {level:.4g} N in the long pulse")
 
-    def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
+    def fit(self, measured: Sequence[BenchMeasurement]) -> CalibrationFit:
         """Times of the valves, thrust of every nozzle that fires, and the zero of the gauge."""
         noise = np.array([signal.noise or signal.range for signal in self._signals])
         nozzles, notes = self._nozzles(measured)
@@ -204,7 +204,7 @@ class ThrustersProcedure(DeviceProcedure):
         """Mean readings before the first pulse."""
         return np.asarray(values[: int(values[:, 1].argmax()), 2:].mean(axis=0))
 
-    def _nozzles(self, measured: Sequence[Measurement]) -> tuple[dict[str, str | None], tuple[str, ...]]:
+    def _nozzles(self, measured: Sequence[BenchMeasurement]) -> tuple[dict[str, str | None], tuple[str, ...]]:
         """Which nozzle the command of each thruster opens, None where none does; and sentences about the wrong ones."""
         scale = np.abs(self._matrix).max(axis=1, keepdims=True)
         directions = self._matrix / np.where(scale > 0, scale, 1.0)

@@ -24,7 +24,7 @@ from granite.config.whole_file import refuse_output, write_whole
 if TYPE_CHECKING:
     from granite.calibration.bench import Bench
     from granite.calibration.flight_inertia import FlightInertia
-    from granite.calibration.procedure import KnownValue, Measurement, OperatorStep, Procedure
+    from granite.calibration.procedure import BenchMeasurement, KnownValue, OperatorStep, Procedure
     from granite.calibration.simulated import SimulatedOperator
     from granite.config.records import Array
     from granite.config.testbed import Testbed
@@ -154,7 +154,7 @@ class _AtTerminal:
             _typed("  done? [Enter]: ")
         return np.array([_number(known) for known in step.known_values])
 
-    def accepts(self, measured: Measurement) -> bool:
+    def accepts(self, measured: BenchMeasurement) -> bool:
         """Show it, and ask."""
         err.print(f"  {measured.text}", soft_wrap=True)
         # Nobody has to be asked about the simulated plant where nobody is there.

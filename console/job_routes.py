@@ -21,7 +21,7 @@ from granite.config.catalogue import catalogue
 from granite.config.errors import InputError
 from granite.console.jobs import Jobs
 from granite.console.log_shelf import LogShelf
-from granite.console.requests import Body, number
+from granite.console.requests import RequestBody, number
 from granite.console.worker import Worker
 from granite.tuning.toml_text import toml_value
 
@@ -40,7 +40,7 @@ class JobRoutes:
 
     def __init__(self, shelf: LogShelf, worker: Worker, jobs: Jobs) -> None:
         self._shelf, self._worker, self._jobs = shelf, worker, jobs
-        self._kinds: dict[str, Callable[[Body], Words]] = {
+        self._kinds: dict[str, Callable[[RequestBody], Words]] = {
             "plot": lambda body: self._of_log(body, "plot", _PLOTS),
             "movie": lambda body: self._of_log(body, "movie", _FILMS),
             "export": lambda body: self._of_log(body, "export", _EXPORTS),
@@ -78,7 +78,7 @@ class JobRoutes:
         return JSONResponse([*presets, *files])
 
     async def _check(self, request: Request) -> Response:
-        body = await Body.of(request)
+        body = await RequestBody.of(request)
         changes, duration, seed = _changes(body), body.text("duration", ""), body.text("seed", "")
         _numeric(duration, seed)
         return JSONResponse(await self._worker.ask("check", _bed(body), changes, duration, seed))
@@ -87,7 +87,7 @@ class JobRoutes:
         return JSONResponse(await asyncio.to_thread(self._jobs.told))
 
     async def _start(self, request: Request) -> Response:
-        body = await Body.of(request)
+        body = await RequestBody.of(request)
         kind = body.text("kind")
         if kind not in self._kinds:
             raise InputError("no such kind of job", key="kind", value=kind[:40], expected=", ".join(self._kinds))
@@ -97,7 +97,7 @@ class JobRoutes:
         )
 
     async def _stop(self, request: Request) -> Response:
-        body = await Body.of(request)
+        body = await RequestBody.of(request)
         return JSONResponse(await asyncio.to_thread(self._jobs.stop, body.whole("number", 1, 10**9)))
 
     async def _result(self, request: Request) -> Response:
@@ -132,14 +132,14 @@ class JobRoutes:
         except (OSError, ValueError) as error:
             raise InputError(f"result '{name}' can't be read: {error}") from None
 
-    def _of_log(self, body: Body, command: str, formats: tuple[str, ...]) -> Words:
+    def _of_log(self, body: RequestBody, command: str, formats: tuple[str, ...]) -> Words:
         path, form = self._shelf.known(body.text("path")), body.text("format", formats[0])
         if form not in formats:
             raise InputError(key="format", value=form, expected=", ".join(formats))
         out = path.with_name(f"{path.stem}-scene.mcap" if form == "mcap" else f"{path.stem}.{form}")
         return [command, str(path), "--out", str(out), "--overwrite"], out
 
-    def _run(self, body: Body) -> Words:
+    def _run(self, body: RequestBody) -> Words:
         mode = body.text("mode")
         if mode not in ("simulate", "realtime", "rehearse"):
             raise InputError(key="mode", value=mode, expected="simulate, realtime or rehearse")
@@ -153,7 +153,7 @@ class JobRoutes:
         out = self._new(_bed(body), ".mcap")
         return [*words, "--out", str(out)], out
 
-    def _tune(self, body: Body) -> Words:
+    def _tune(self, body: RequestBody) -> Words:
         if body.text("resume", ""):
             folder = self._shelf.session(body.text("resume"))
             words = ["tune", _bed(body), *_set(_changes(body)), "--resume", str(folder)]
@@ -166,7 +166,7 @@ class JobRoutes:
         words += ["--processes", str(body.whole("processes", 1, 256, 1))]
         return words, None
 
-    def _promote(self, body: Body) -> Words:
+    def _promote(self, body: RequestBody) -> Words:
         folder, trial = self._shelf.session(body.text("path")), body.whole("trial", 0, 10**7)
         name = body.text("name")
         if not re.fullmatch(r"[\w-][\w.-]{0,80}\.toml", name):
@@ -174,7 +174,7 @@ class JobRoutes:
         out = Path(name).absolute()
         return ["tune", "promote", str(folder), str(trial), "--out", str(out)], out
 
-    def _monte_carlo(self, body: Body) -> Words:
+    def _monte_carlo(self, body: RequestBody) -> Words:
         words = ["montecarlo", _bed(body), *_set(_changes(body)), "--runs", str(body.whole("runs", 1, 100_000, 100))]
         words += [
             "--seed",
@@ -187,7 +187,7 @@ class JobRoutes:
         out = self._new(_bed(body), _MONTE_CARLO)
         return [*words, "--save", str(out)], out
 
-    def _again(self, body: Body) -> Words:
+    def _again(self, body: RequestBody) -> Words:
         """One run of a Monte Carlo result, as a full log."""
         result = self._read_monte_carlo(body.text("name"))
         try:
@@ -208,7 +208,7 @@ class JobRoutes:
         return next(p for p in names if not p.exists() and not p.with_name(f"{p.stem}{parts}").exists())
 
 
-def _bed(body: Body) -> str:
+def _bed(body: RequestBody) -> str:
     """A preset, a variant of one, or a testbed file beside the console."""
     name = body.text("bed").strip()
     if name.endswith(".toml"):
@@ -230,7 +230,7 @@ def _files() -> list[Path]:
     return [path for pattern in ("*.toml", "*/*.toml") for path in Path().glob(pattern)][:500]
 
 
-def _changes(body: Body) -> list[str]:
+def _changes(body: RequestBody) -> list[str]:
     changes = [change.strip() for change in body.texts("changes")]
     for change in changes:
         if len(change) > _LONGEST_CHANGE or "=" not in change or "\n" in change:

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from granite.console.log_shelf import LogShelf
-from granite.console.requests import Body, number
+from granite.console.requests import RequestBody, number
 from granite.console.worker import Worker
 
 #: pixels of a plot at most
@@ -75,7 +75,7 @@ class LogRoutes:
         return JSONResponse(await self._worker.ask("compare", paths))
 
     async def _notes(self, request: Request) -> Response:
-        body = await Body.of(request)
+        body = await RequestBody.of(request)
         path = self._shelf.known(body.text("path"))
         text, tags = body.text("text", ""), body.texts("tags")
         return JSONResponse(await asyncio.to_thread(self._shelf.note, path, text, tags))

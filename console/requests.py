@@ -22,7 +22,7 @@ def number(request: Request, key: str) -> float:
     return value
 
 
-class Body:
+class RequestBody:
     """The JSON object that a page sent."""
 
     def __init__(self, content: Any) -> None:
@@ -31,7 +31,7 @@ class Body:
         self._content = content
 
     @classmethod
-    async def of(cls, request: Request) -> Body:
+    async def of(cls, request: Request) -> RequestBody:
         """Of a request; `InputError` where it is no JSON object."""
         try:
             return cls(json.loads(await request.body()))
@@ -50,7 +50,7 @@ class Body:
         values = self._content.get(key, [])
         if not isinstance(values, list) or len(values) > most:
             raise InputError(key=key, expected=f"a list of at most {most}")
-        return [Body({key: value}).text(key) for value in values]
+        return [RequestBody({key: value}).text(key) for value in values]
 
     def whole(self, key: str, least: int, most: int, default: int | None = None) -> int:
         """A whole number in a range."""

@@ -47,7 +47,7 @@ _MOST_SKIPPED = 50
 _LONGEST_DATAGRAM = 65536
 
 
-class MocapFrame(NamedTuple):
+class QtmFrame(NamedTuple):
     """The bodies of a frame, in the order of the server's settings; None for one that is not tracked."""
 
     number: int
@@ -200,7 +200,7 @@ def _size_of(received: bytes) -> int | None:
     return int(size) if _HEADER.size <= size <= _LARGEST else 0
 
 
-def frame_of(packet: bytes) -> MocapFrame | None:
+def frame_of(packet: bytes) -> QtmFrame | None:
     """The frame in a packet; None if it has none, or is damaged."""
     try:
         size, kind = _HEADER.unpack_from(packet)
@@ -218,7 +218,7 @@ def frame_of(packet: bytes) -> MocapFrame | None:
                 if size != _COMPONENT.size + _BODIES.size + count * _BODY.size:
                     return None
                 bodies = [_BODY.unpack_from(packet, first + i * _BODY.size) for i in range(count)]
-                return MocapFrame(number, exposed_us * 1e-6, [_pose(body) for body in bodies])
+                return QtmFrame(number, exposed_us * 1e-6, [_pose(body) for body in bodies])
             at += size
     except error:
         return None

@@ -61,7 +61,7 @@ class Vrpn(PoseSensor):
     def open(self) -> None:
         """Find the server, and a pose of the tracker."""
         options = self._vrpn
-        connection = Connection(options.server, options.port)
+        connection = VrpnConnection(options.server, options.port)
         try:
             connection.wait_for(options.tracker, options.sensor)
         except BaseException:
@@ -87,7 +87,7 @@ class Vrpn(PoseSensor):
         return message.turned_upright() if self._vrpn.up == "y" else message
 
 
-class Connection:
+class VrpnConnection:
     """Messages with poses of one tracker."""
 
     def __init__(self, server: str, port: int) -> None:

@@ -34,7 +34,7 @@ class Grip(NamedTuple):
         return self.n_force + self.n_moment
 
 
-class Base(NamedTuple):
+class VehicleBase(NamedTuple):
     """The base of a vehicle among the arms, and the wrenches that its thrusters reach: normals w <= bounds."""
 
     name: str
@@ -67,7 +67,7 @@ class GraspShape:
     torque_limit: Array
     stiffness: Array
     period_s: float
-    bases: tuple[Base, ...] = ()
+    bases: tuple[VehicleBase, ...] = ()
 
     @property
     def n_base(self) -> int:

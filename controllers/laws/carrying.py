@@ -33,7 +33,7 @@ from granite.config.errors import InputError, one_of
 from granite.config.modules import Module
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.controllers.distribution.grasp import Base, GraspShape, Grip
+from granite.controllers.distribution.grasp import GraspShape, Grip, VehicleBase
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.controllers.thrusters.reach import Reach, reach
@@ -192,7 +192,7 @@ def grasp_shape(bed: Testbed, grips: tuple[ArmGrip, ...], stiffness: Array) -> G
     return GraspShape(
         tuple(Grip(grip.contact.name, len(linear), len(grip.rows) - len(linear)) for grip in grips),
         tuple(motor.joint for motor in bed.motors), limits, stiffness, bed.loop.period_s,
-        tuple(Base(vehicle.name, *base_reach(bed, vehicle)) for vehicle in vehicles(bed, grips)),
+        tuple(VehicleBase(vehicle.name, *base_reach(bed, vehicle)) for vehicle in vehicles(bed, grips)),
     )  # fmt: skip
 
 

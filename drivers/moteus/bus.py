@@ -23,7 +23,7 @@ from granite.drivers.moteus.frames import (
     POSITION,
     REPLY,
     STOPPED,
-    Feedback,
+    MoteusFeedback,
     feedback_of,
     query_frame,
     stop_frame,
@@ -36,7 +36,7 @@ _ANSWER_S = 0.2
 _TRIES = 3
 
 
-class BusOptions(LinkTable):
+class MoteusBusOptions(LinkTable):
     """Keys that all devices on a bus have in common."""
 
     #: without a frame for this long, a servo stops
@@ -44,7 +44,7 @@ class BusOptions(LinkTable):
 
 
 @dataclass
-class BusCounts:
+class MoteusBusCounts:
     """What happened on the bus so far."""
 
     sent: int = 0
@@ -56,7 +56,7 @@ class BusCounts:
 
 
 @dataclass
-class Servo:
+class MoteusServo:
     """A servo during a run."""
 
     joint: str
@@ -64,29 +64,29 @@ class Servo:
     is_reversed: bool
     is_motor: bool
     torque: float = 0.0  #: set point [N m]
-    feedback: Feedback | None = None
+    feedback: MoteusFeedback | None = None
     answered: int = 0  #: number of the request that it answers
     answered_at: float = -math.inf  #: when its answer came [s]
 
 
-class Bus(SharedLink):
+class MoteusBus(SharedLink):
     """A bus during a run."""
 
-    Options = BusOptions
+    Options = MoteusBusOptions
 
-    def __init__(self, options: BusOptions, period_s: float) -> None:
+    def __init__(self, options: MoteusBusOptions, period_s: float) -> None:
         super().__init__(options.watchdog_s, period_s)
         if options.watchdog_s < 2 * period_s:
             expected = f"at least two ticks, {2 * period_s:g}"
             raise InputError(key="watchdog_s", value=options.watchdog_s, expected=expected)
         self._options = options
         self._port: CanPort | None = None
-        self.servos: list[Servo] = []
+        self.servos: list[MoteusServo] = []
         self._request, self._requested_at, self.answered_request_at = 0, -math.inf, 0.0
-        self.counts = BusCounts()
+        self.counts = MoteusBusCounts()
         self.history = LinkHistory(f"moteus {options.port}", lambda: dataclasses.asdict(self.counts))
 
-    def add(self, joint: str, id: int, is_reversed: bool, is_motor: bool) -> Servo:
+    def add(self, joint: str, id: int, is_reversed: bool, is_motor: bool) -> MoteusServo:
         """The servo with this id, which motors and sensors of a joint share.
 
         Raises
@@ -96,7 +96,7 @@ class Bus(SharedLink):
         """
         servo = next((servo for servo in self.servos if servo.id == id), None)
         if servo is None:
-            servo = Servo(joint, id, is_reversed, is_motor)
+            servo = MoteusServo(joint, id, is_reversed, is_motor)
             self.servos.append(servo)
         if servo.joint != joint:
             problem = f"servo {id} is that of joint '{servo.joint}'"
@@ -141,7 +141,7 @@ class Bus(SharedLink):
                 if servo.is_motor
             )
 
-    def status(self, t: float, servos: Sequence[Servo], needs_torque: bool) -> int:
+    def status(self, t: float, servos: Sequence[MoteusServo], needs_torque: bool) -> int:
         """Status of the device with these servos; `NO_FRAME` while they are not on yet."""
         if any(servo.feedback is not None and servo.feedback.fault for servo in servos):
             return Status.BROKEN
@@ -169,7 +169,7 @@ class Bus(SharedLink):
         for servo in self.servos:
             servo.answered_at, servo.torque = -math.inf, 0.0
 
-    def _identify(self, port: CanPort, servo: Servo) -> None:
+    def _identify(self, port: CanPort, servo: MoteusServo) -> None:
         frame = stop_frame() if servo.is_motor else query_frame()
         for _ in range(_TRIES):
             port.send([CanFrame(REPLY | servo.id, frame)])

@@ -19,7 +19,7 @@ from granite.config.parts import PartTable
 from granite.config.records import Array, Frame, Status, no_frame
 from granite.config.testbed import Testbed
 from granite.drivers.contract import Actuator, Sensor
-from granite.drivers.moteus.bus import Bus, BusOptions, Servo
+from granite.drivers.moteus.bus import MoteusBus, MoteusBusOptions, MoteusServo
 from granite.drivers.moteus.frames import POSITION
 
 _SENSED = {"angle", "rate"}
@@ -28,10 +28,10 @@ _SENSED = {"angle", "rate"}
 class MoteusDevice(Sensor, Actuator):
     """Sensor or actuator on a bus that it shares with others."""
 
-    class Options(PartTable, BusOptions):
+    class Options(PartTable, MoteusBusOptions):
         """The bus, and the servo of each joint."""
 
-        Link: ClassVar = Bus
+        Link: ClassVar = MoteusBus
         #: by joint
         ids: dict[str, Annotated[int, Field(ge=1, le=126)]] = Field(min_length=1)
         #: joints whose angle grows where that of the servo falls
@@ -39,7 +39,7 @@ class MoteusDevice(Sensor, Actuator):
         #: joint sensors: angle of the joint where the servo reports zero, by joint; default 0
         zero_rad: dict[str, float] = Field(default_factory=dict)
 
-    def __init__(self, options: Options, name: str, bed: Testbed, bus: Bus) -> None:
+    def __init__(self, options: Options, name: str, bed: Testbed, bus: MoteusBus) -> None:
         device = bed.devices[name]
         assert isinstance(device, Device)
         self._is_actuator = device.role == "actuator"
@@ -120,7 +120,7 @@ class MoteusDevice(Sensor, Actuator):
         return np.array([self._value(*row) for row in zip(self._rows, self._quantities, self._zeros, strict=True)])
 
     @staticmethod
-    def _value(servo: Servo, quantity: str, zero: float) -> float:
+    def _value(servo: MoteusServo, quantity: str, zero: float) -> float:
         feedback, sign = servo.feedback, -1.0 if servo.is_reversed else 1.0
         if feedback is None:
             return 0.0

@@ -25,7 +25,7 @@ _FEEDBACK = Struct("<4f")
 _LENGTHS = (*range(9), 12, 16, 20, 24, 32, 48, 64)
 
 
-class Feedback(NamedTuple):
+class MoteusFeedback(NamedTuple):
     """The state of a servo."""
 
     mode: int
@@ -55,7 +55,7 @@ def query_frame() -> bytes:
 _QUERY = bytes((_READ_FLOATS, 4, _MODE, _READ_BYTE, _FAULT_CODE))
 
 
-def feedback_of(content: bytes) -> Feedback | None:
+def feedback_of(content: bytes) -> MoteusFeedback | None:
     """The state in an answer; None if it is none."""
     if len(content) < 3 + _FEEDBACK.size + 3 or content[:3] != bytes((_REPLY_FLOATS, 4, _MODE)):
         return None
@@ -65,7 +65,7 @@ def feedback_of(content: bytes) -> Feedback | None:
     except error:
         return None
     is_state = (kind, register) == (_REPLY_BYTE, _FAULT_CODE) and math.isfinite(mode) and mode == round(mode)
-    return Feedback(int(mode), position, velocity, torque, fault) if is_state else None
+    return MoteusFeedback(int(mode), position, velocity, torque, fault) if is_state else None
 
 
 def _padded(content: bytes) -> bytes:

@@ -20,7 +20,7 @@ from granite.config.records import Array, Frame, Status, no_frame
 from granite.config.testbed import Testbed
 from granite.drivers.board.clock_map import ClockMap
 from granite.drivers.contract import Actuator, Sensor
-from granite.drivers.serial_text.link import Channel, LinkOptions, TextLink
+from granite.drivers.serial_text.link import TextChannel, TextLink, TextLinkOptions
 
 #: clocks of boards, such as millis(), start again at zero after so many counts
 _CLOCK_COUNTS = 1 << 32
@@ -35,7 +35,7 @@ class SerialTextDevice(Sensor, Actuator):
     loop's.
     """
 
-    class Options(PartTable, LinkOptions):
+    class Options(PartTable, TextLinkOptions):
         """The port, and what the numbers mean."""
 
         Link: ClassVar = TextLink
@@ -64,7 +64,7 @@ class SerialTextDevice(Sensor, Actuator):
         rest = tuple(_as_sent(((np.array(device.initial(bed)) - self._offset) / self._scale).tolist()))
         if self._is_actuator and not device.holds_at_rest:
             rest = tuple(_as_sent((-self._offset / self._scale).tolist()))
-        self._channel = Channel(
+        self._channel = TextChannel(
             options.label or "",
             n + self._keeps_time,
             rest if self._is_actuator else None,

@@ -39,7 +39,7 @@ _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[nN][aA][nN]")
 FAULT = b"!"
 
 
-class LinkOptions(LinkTable):
+class TextLinkOptions(LinkTable):
     """Keys that all devices on a port have in common."""
 
     baud: Baud = 115_200
@@ -65,7 +65,7 @@ class LineCounts:
 
 
 @dataclass
-class Channel:
+class TextChannel:
     """The lines of one device."""
 
     label: str
@@ -84,20 +84,20 @@ class Channel:
 class TextLink(SharedLink):
     """A port during a run."""
 
-    Options = LinkOptions
+    Options = TextLinkOptions
 
-    def __init__(self, options: LinkOptions, period_s: float) -> None:
+    def __init__(self, options: TextLinkOptions, period_s: float) -> None:
         super().__init__(options.watchdog_s, period_s)
         self._options = options
         self._port: Port | None = None
         self._rest = b""
         self._skips = True
-        self.channels: dict[str, Channel] = {}
+        self.channels: dict[str, TextChannel] = {}
         self.counts = LineCounts()
         self.history = LinkHistory(f"serial text {options.port}", lambda: dataclasses.asdict(self.counts))
         self._last_line = b""
 
-    def add(self, channel: Channel) -> None:
+    def add(self, channel: TextChannel) -> None:
         """Register the lines of a device.
 
         Raises
@@ -111,7 +111,7 @@ class TextLink(SharedLink):
         self.channels[channel.label] = channel
         self.has_actuators |= channel.rest is not None
 
-    def status(self, t: float, channel: Channel) -> int:
+    def status(self, t: float, channel: TextChannel) -> int:
         """Status of an actuator; of a sensor only whether the port is there, because its lines may be rare."""
         if self._port is None:
             return Status.SILENT
@@ -181,7 +181,7 @@ class TextLink(SharedLink):
             if self._port is None:
                 raise OSError("it hung up")
 
-    def _no_line(self, channel: Channel) -> InputError:
+    def _no_line(self, channel: TextChannel) -> InputError:
         wanted = f"lines of {channel.size} number{'s' if channel.size > 1 else ''}"
         if channel.label:
             wanted += f" after '{channel.label}'"
@@ -254,7 +254,7 @@ class TextLink(SharedLink):
             channel.outstanding = max(channel.outstanding - 1, 0)
             channel.answers += 1
 
-    def _actuators(self) -> list[Channel]:
+    def _actuators(self) -> list[TextChannel]:
         return [channel for channel in self.channels.values() if channel.rest is not None]
 
     def _rest_all(self) -> None:
@@ -262,7 +262,7 @@ class TextLink(SharedLink):
             if not channel.holds or channel.setpoint is None:
                 channel.setpoint = list(channel.rest or ())
 
-    def _send(self, channels: list[Channel]) -> None:
+    def _send(self, channels: list[TextChannel]) -> None:
         lines = b"".join(self._line(channel) for channel in channels)
         if self._port is None or not lines:
             return
@@ -277,7 +277,7 @@ class TextLink(SharedLink):
         for channel in channels:
             channel.outstanding += 1
 
-    def _line(self, channel: Channel) -> bytes:
+    def _line(self, channel: TextChannel) -> bytes:
         words = [channel.label] if channel.label else []
         line = " ".join(words + [f"{value:.9g}" for value in channel.setpoint or ()]).encode()
         return (line + b"*%02X" % check_sum(line) if self._options.check_sum else line) + b"\n"

@@ -131,7 +131,7 @@ class _EndedError(Exception):
 
 
 @dataclass
-class _Recorded:
+class _RateRecord:
     """Frames of one measured coordinate."""
 
     device: int
@@ -354,7 +354,7 @@ class _Wiggle:
         torque, friction = max(pulse.parts), float(self._expected.friction[pulse.unit])
         return (torque - (1 - _UNCERTAIN) * friction) / max(torque - friction, 0.1 * torque)
 
-    def _rate(self, recorded: _Recorded) -> float:
+    def _rate(self, recorded: _RateRecord) -> float:
         """Rate of a measured coordinate before a pulse [m/s or rad/s].
 
         Of a joint by its frames: friction misleads the estimate. Poses have more noise, and the estimate more of them.
@@ -415,11 +415,11 @@ class _Wiggle:
         return state
 
 
-def _measured_coordinates(bed: Testbed) -> Iterator[_Recorded]:
+def _measured_coordinates(bed: Testbed) -> Iterator[_RateRecord]:
     """Signals of sensors that are coordinates: angles of joints, and poses."""
     places = {coordinate.name: i for i, coordinate in enumerate(bed.known.positions)}
     for device, sensor in enumerate(bed.sensors.values()):
         for signal, c in enumerate(sensor.signals(bed)):
             if c.unit in ("m", "rad") and (name := c.name.removesuffix("_angle")) in places:
                 is_root = name not in bed.known.joints
-                yield _Recorded(device, signal, places[name], is_root, _ROOT[c.unit] if is_root else _JOINT)
+                yield _RateRecord(device, signal, places[name], is_root, _ROOT[c.unit] if is_root else _JOINT)

@@ -13,7 +13,7 @@ import pytest
 import granite as package
 from granite.calibration.force import ForceProcedure
 from granite.calibration.joints import JointsProcedure
-from granite.calibration.procedure import Measurement
+from granite.calibration.procedure import BenchMeasurement
 from granite.calibration.session import carry_out, file_content
 from granite.calibration.simulated import SimulatedOperator
 from granite.config.calibration import refuse_old, refuse_simulated
@@ -166,11 +166,11 @@ def test_an_answer_that_is_no_number_is_refused(granite, tmp_path, monkeypatch):
 def test_measurements_that_do_not_determine_the_numbers_are_refused():
     gauges = ForceProcedure(package.load("fixed-dual-arm/carry-gauges"))
     along_x = [step for step in gauges.steps if step.known_values[1].planned == 0]
-    values = [Measurement(s, np.array([k.planned for k in s.known_values]), np.zeros(2), "") for s in along_x]
+    values = [BenchMeasurement(s, np.array([k.planned for k in s.known_values]), np.zeros(2), "") for s in along_x]
     with pytest.raises(InputError, match="the loads do not determine the matrix, expected loads along every axis"):
         gauges.fit(values)
     joints = JointsProcedure(package.load("free-flyer"))
-    same = [Measurement(s, np.array([0.1]), np.array([0.1]), "") for s in joints.steps]
+    same = [BenchMeasurement(s, np.array([0.1]), np.array([0.1]), "") for s in joints.steps]
     with pytest.raises(InputError, match="1 different angles of joint shoulder, expected 4 or more"):
         joints.fit(same)
 

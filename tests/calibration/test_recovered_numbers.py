@@ -5,7 +5,7 @@ import pytest
 
 import granite
 from granite.calibration.fit import COVERAGE, CalibrationFit, FittedKey
-from granite.calibration.procedure import Measurement
+from granite.calibration.procedure import BenchMeasurement
 from granite.calibration.pulses import mean_openings, pulses_of
 from granite.calibration.session import carry_out, find_procedure
 from granite.calibration.simulated import SimulatedOperator, repeat
@@ -126,7 +126,7 @@ def test_a_pendulum_that_does_not_swing_is_refused():
     with pytest.raises(InputError, match="the pendulum was not swinging, 0 passes of its flag, expected a swing"):
         timed_swing(t, np.ones(len(t)))
     known = {"plate": [1.2], "known": [0.0, 0.01], "part": [0.0]}
-    same = [Measurement(s, np.array(known[s.subject]), np.array([1.5, 1e-5]), "") for s in pendulum.steps]
+    same = [BenchMeasurement(s, np.array(known[s.subject]), np.array([1.5, 1e-5]), "") for s in pendulum.steps]
     with pytest.raises(InputError, match="the known bodies swing alike"):
         pendulum.fit(same)
 

@@ -17,7 +17,7 @@ from granite.config.errors import InputError
 from granite.config.records import Sample, Status
 from granite.drivers.device_set import DeviceSet
 from granite.drivers.moteus.can_ports import CanFrame, _SocketCan
-from granite.drivers.moteus.frames import Feedback, feedback_of, query_frame, stop_frame, torque_frame
+from granite.drivers.moteus.frames import MoteusFeedback, feedback_of, query_frame, stop_frame, torque_frame
 from granite.rt.devices import build_subset
 from tests.support.emulated_moteus import EmulatedFdcanusb, EmulatedMoteus, registers_of
 from tests.support.text_peer import TextPeer, text_peer
@@ -138,7 +138,7 @@ def test_frames_are_those_of_the_makers_library() -> None:
     servo = EmulatedMoteus(1)
     answer = servo.obey(query_frame())
     parsed, feedback = parse_reply(answer), feedback_of(answer)
-    assert feedback == Feedback(0, 0.25, -0.5, 0.0, 0)
+    assert feedback == MoteusFeedback(0, 0.25, -0.5, 0.0, 0)
     by_register = {register: parsed[register] for register in (0, 1, 2, 3, 15)}
     assert by_register == {0: 0, 1: 0.25, 2: -0.5, 3: 0.0, 15: 0}
     assert all(feedback_of(answer[:n]) is None for n in range(22))
