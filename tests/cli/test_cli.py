@@ -123,6 +123,7 @@ def test_the_lists_for_people_name_what_can_be_typed(granite):
     assert {"left_shoulder", "right_shoulder", "77", "[kg]", "[1/s]"} <= set(shown.out.split())
 
 
+@pytest.mark.slow
 def test_a_run_says_where_its_log_is_in_a_line_that_is_never_wrapped(granite, tmp_path):
     folder = tmp_path / ("a-long-name-" * 10)
     folder.mkdir()
@@ -460,6 +461,7 @@ def test_a_fault_inside_ends_a_run_with_code_1_and_leaves_its_traceback_in_the_l
     assert granite("info", "a.mcap", "--json").json["traceback"] == log.summary["traceback"]
 
 
+@pytest.mark.slow
 def test_a_fault_in_the_first_tick_is_reported_too(granite, monkeypatch):
     monkeypatch.setattr(KalmanEstimator, "estimate", lambda self, sample: 1 / 0)
     monkeypatch.delattr(KalmanEstimator, "compiled_form")

@@ -125,6 +125,7 @@ def test_the_time_of_each_step_is_printed_only_in_real_time(mode, there):
     assert any(table.title == "Time of each step" for table in run_tables(summary)) == there
 
 
+@pytest.mark.slow
 def test_a_behaviour_names_a_variant(granite, monkeypatch):
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")  # ten seconds for a run of ten ticks
     said = granite("sim", "two-arm-free-flyer", "--behaviour", "catch", "--duration", "0.05", "--json")

@@ -67,6 +67,7 @@ def test_its_tuning_table_is_whole_once_it_is_no_comment(granite, tmp_path, opti
     assert len(session.parameters) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interpreted")
 def test_a_robot_from_a_urdf_has_its_joints_and_their_efforts(granite, tmp_path):
     (tmp_path / "parts").mkdir()
@@ -93,6 +94,7 @@ IN_SPACE = URDF.format(kind="revolute").replace(
 )
 
 
+@pytest.mark.slow
 def test_a_fixed_robot_from_a_urdf_may_move_in_space(granite, tmp_path):
     (tmp_path / "two.urdf").write_text(IN_SPACE)
     said = granite("new", "two.toml", "--urdf", "two.urdf", "--base", "fixed")

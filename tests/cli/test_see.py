@@ -23,6 +23,7 @@ def see(*arguments):
     return result.output
 
 
+@pytest.mark.slow
 def test_frames_of_a_simulated_run_are_written_and_tracked_again_from_their_folder(tmp_path):
     raw, marked = tmp_path / "raw", tmp_path / "marked"
     said = see("free-flyer/camera", "--out", raw, "--raw", "--every", 0.1, "--duration", 0.15)

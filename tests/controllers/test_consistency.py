@@ -36,12 +36,14 @@ def test_deviations_contain_the_offsets_of_joint_sensors() -> None:
     assert_consistent("free-flyer", 60, **{"loop.duration_s": 3.1})
 
 
+@pytest.mark.slow
 def test_offsets_beyond_the_stated_deviation_show() -> None:
     worse = {"loop.duration_s": 3.1, "simulation.plant.devices.joint_sensors.angle_offset_rad": 1.6e-3}
     nees, _ = errors_of("free-flyer", 40, worse)
     assert nees[3:].mean() > 2.5, nees
 
 
+@pytest.mark.slow
 def test_without_friction_rates_of_joints_are_better_than_measured() -> None:
     _, rates = errors_of("free-flyer/clean", 3, {})
     assert (rates[3:] < load("free-flyer").devices["joint_sensors"].rate_noise_rad_s).all(), rates

@@ -109,6 +109,7 @@ def test_a_function_is_sampled_once_and_not_needed_again(tmp_path):
         bed.with_changes({"behaviour.duration_s": 20.0})
 
 
+@pytest.mark.slow
 def test_a_log_replays_without_the_file(tmp_path):
     file = slow_sine(tmp_path)
     bed = bed_of(file, "loop.duration_s=1.0")

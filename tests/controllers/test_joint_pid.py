@@ -55,6 +55,7 @@ def test_the_integral_stops_while_the_motor_is_at_its_limit() -> None:
     assert torque(pid, np.zeros(4)) == pytest.approx(np.zeros(4))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interpreted")
 def test_the_joints_follow_from_the_object_without_squeezing_it() -> None:
     log = simulate_in_memory(load(BED, {"loop.duration_s": 4.0}))

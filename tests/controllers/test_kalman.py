@@ -223,6 +223,7 @@ def test_with_late_and_noisy_sensors_errors_are_those_of_the_deviation() -> None
     assert q[[0, 1, 4, 5]].max() < 1.5e-3
 
 
+@pytest.mark.slow
 def test_slower_joint_sensors_do_not_make_it_diverge() -> None:
     slow = {"a_encoder": {**ENCODER, "joints": ["a_hip"], "rate_hz": 20.0}}
     slow |= {"b_encoder": {**ENCODER, "joints": ["b_hip"], "rate_hz": 10.0, "filter_a_rad_s": 100.0,

@@ -116,6 +116,7 @@ def test_a_time_out_of_an_unknown_state_is_refused(model: ControlModel) -> None:
         Machine(Machine.Options(kind="machine", timeout_s={"thrid": 1.0}), model)
 
 
+@pytest.mark.slow
 def test_a_machine_in_a_file_runs_and_its_states_are_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
     file = tmp_path / "nod.py"

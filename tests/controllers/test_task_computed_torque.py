@@ -43,6 +43,7 @@ def test_the_point_accelerates_as_its_errors_demand(monkeypatch: pytest.MonkeyPa
         assert acceleration == pytest.approx(wanted + 5.0 * (v_ref - v) + 9.0 * (x_ref - x))
 
 
+@pytest.mark.slow
 def test_it_flies_the_moves_of_the_free_flyer() -> None:
     summary = simulate_in_memory(bed(damping_m=1e-3)).summary
     assert summary["ended"] == "completed", summary["text"]

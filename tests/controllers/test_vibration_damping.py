@@ -20,6 +20,7 @@ def turned(**changes: Any) -> Log:
     return log
 
 
+@pytest.mark.slow
 def test_the_arm_comes_to_rest_where_it_would_vibrate_on() -> None:
     damped, plain = turned(), turned(**{"controller.law.damping_m_s": {"shoulder": 0.0}})
     left = [np.abs(log["/truth"].strip_y1_m[-400:]).max() for log in (damped, plain)]

@@ -11,6 +11,7 @@ from tests.support.pages import ROOT, fenced_blocks, python_blocks
 PAGE = ROOT / "docs" / "extending.md"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interpreted")
 def test_the_parts_of_the_page_control_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)

@@ -176,6 +176,7 @@ def refused(bed: granite.Testbed, simulate: tuple[str, ...] = ("vision", "joint_
     return str(raised.value)
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_the_board_is_refused(board: Emulated):
     driver = "devices.motors.driver"
     for simulate in (("vision", "joint_sensors"), ("vision",)):  # the sensors are opened before the motors

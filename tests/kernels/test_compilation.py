@@ -171,6 +171,7 @@ print(kernels["mass_matrix"].run((np.full(4, 0.1),)).tobytes().hex())
 """
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_two_processes_may_compile_at_once(cache: Path) -> None:
     command = [sys.executable, "-c", COMPILE_ALL]

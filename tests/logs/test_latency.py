@@ -20,6 +20,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
     return granite.read_log(path)
 
 
+@pytest.mark.slow
 def test_the_rows_are_read_once(log: Log, monkeypatch: pytest.MonkeyPatch):
     passes = []
     blocks = Log.blocks

@@ -350,6 +350,7 @@ def test_a_log_of_a_users_own_part_is_read_and_drawn_without_its_file_and_replay
         replay(without)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interpreted")
 def test_values_of_a_users_own_devices_are_found_by_name(tmp_path):
     path = tmp_path / "run.mcap"
@@ -362,6 +363,7 @@ def test_values_of_a_users_own_devices_are_found_by_name(tmp_path):
     assert not log.rows[:, log.channels.column("/command", "lamp_light")].any()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interpreted")
 def test_a_log_of_an_arm_whose_only_motors_are_a_users_own_is_drawn_without_their_file(tmp_path):
     (tmp_path / "own.py").write_text(OWN_PARTS)

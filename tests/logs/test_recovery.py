@@ -95,6 +95,7 @@ def test_a_log_without_a_row_or_onto_itself_is_not_recovered(granite: Call, tmp_
     assert left_in(tmp_path) == ["cut.mcap", "text.mcap"]
 
 
+@pytest.mark.slow
 def test_commands_on_a_cut_log_do_their_work_and_end_with_the_documented_code(granite: Call, tmp_path, cut, whole):  # noqa: F811
     for arguments in (("replay", cut), ("plot", cut), ("info", cut), ("compare", cut, whole)):
         said = granite(*arguments)

@@ -120,6 +120,7 @@ def session_of(evil: Path, folder: Path) -> Session:
     return made
 
 
+@pytest.mark.slow
 def test_a_session_is_shown_compared_and_reported_without_the_code_of_its_parts(
     granite: Call, evil: Path, tmp_path: Path
 ):

@@ -198,6 +198,7 @@ def test_a_part_named_relative_to_the_testbeds_file(tmp_path: Path) -> None:
     assert granite.simulate(bed).summary["ended"] == "completed"
 
 
+@pytest.mark.slow
 def test_a_replay_says_when_the_source_has_changed(tmp_path: Path) -> None:
     file = tmp_path / "my_lab.py"
     file.write_text(OWN)

@@ -72,6 +72,7 @@ def test_an_oblique_collision_of_two_robots_keeps_momentum_and_loses_energy() ->
     assert 0.1 * before < after < 0.95 * before
 
 
+@pytest.mark.slow
 def test_both_forms_of_a_run_with_a_collision_are_equal() -> None:
     near = WALL | {"polygon_m": [[1.201, 0.0], [1.5, 0.0], [1.5, 3.0], [1.201, 3.0]]}
     bump = {"simulation.plant": {"safety": {"keep_out": [near]}}, "simulation.initial.base_x_m_s": 0.02}

@@ -370,6 +370,7 @@ def test_sensors_see_a_joint_after_the_blow_of_its_stop() -> None:
     assert plant.contacts.caught[0] > 0
 
 
+@pytest.mark.slow
 def test_a_controlled_robot_does_the_same_beside_a_puck_it_does_not_touch() -> None:
     changes = ["loop.duration_s=2", "simulation.table.ideal=true"]
     alone = simulate_in_memory(load("free-flyer", changes))

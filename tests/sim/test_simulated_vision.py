@@ -104,6 +104,7 @@ def test_heavy_tails_keep_the_deviation_and_have_the_kurtosis_of_students_t():
     assert np.mean(error[:, 0] ** 2 * error[:, 2] ** 2) == pytest.approx(7 / 5, rel=0.1)
 
 
+@pytest.mark.slow
 def test_bursts_lose_frames_in_a_row_as_often_and_as_long_as_configured():
     found = frames(camera([*NO_DROPOUT, "devices.vision.simulated.bursts={per_s=0.5, duration_s=0.2}"]), 400.0, 0.005)
     exposed = np.rint(60 * np.array([frame.t for _, frame in found])).astype(int)

@@ -130,6 +130,7 @@ def test_rows_that_are_not_finite_do_not_hold_in_an_audit() -> None:
     assert result["checks"]["finite"]["largest"] == 1
 
 
+@pytest.mark.slow
 def test_what_is_held_twice_is_told_with_its_condition(tmp_path: Path) -> None:
     once = two_bars(0.8).model_dump()
     once["contacts"] = [*once["contacts"], {**once["contacts"][0], "name": "again"}]

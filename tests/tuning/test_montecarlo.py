@@ -42,6 +42,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> MonteCarlo:
         return monte_carlo(bed, 2, made, first_seed=7)
 
 
+@pytest.mark.slow
 def test_every_scenario_has_the_same_seeds_and_plants(found: MonteCarlo):
     assert [(run.scenario, run.seed) for run in found.runs] == [
         (scenario, seed) for scenario in ("nominal", "pushed", "stopped") for seed in (7, 8)

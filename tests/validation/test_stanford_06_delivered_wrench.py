@@ -34,12 +34,14 @@ def runs():
     return found
 
 
+@pytest.mark.slow
 def test_stanford06_the_plain_law_shakes_the_elbow_by_a_tenth_of_a_radian(runs, claims: Claims):
     error, _ = runs[False]
     what = "on/off valves, plain law: largest joint error in the last 5 s"
     claims.between("Stanford 6", what, 0.10, 0.20, error[3:].max(), "rad")
 
 
+@pytest.mark.slow
 def test_stanford06_the_delivered_wrench_law_keeps_the_joints_to_1e_5(runs, claims: Claims):
     error, _ = runs[True]
     claims.below("Stanford 6", "the same with torques for delivered thrust", 1e-5, error[3:].max(), "rad")

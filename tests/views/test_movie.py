@@ -105,6 +105,7 @@ def test_every_kind_of_testbed_has_a_film(bed: str):
     assert (frames[-1] != backdrop.to_come).any()
 
 
+@pytest.mark.slow
 def test_the_command_films_and_refuses_what_it_can_not(granite: Call, tmp_path: Path):
     api.simulate(api.load("free-flyer", {"loop.duration_s": 0.2}), "run.mcap")
     assert "film: run.mp4, 6 frames" in granite("movie", "run.mcap").out

@@ -44,6 +44,7 @@ def page(log: Log) -> Figure:
     return drawn(log)
 
 
+@pytest.mark.slow
 def test_each_mode_has_a_lane(page):
     modes = panel(page, "mode")
     assert [label.get_text() for label in modes.get_yticklabels()] == ["disarmed", "armed", "running", "holding"]

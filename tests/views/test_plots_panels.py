@@ -129,6 +129,7 @@ def test_many_changes_are_listed_by_their_kind():
     assert "contact opened at 0.05 s (8 times)" in seen
 
 
+@pytest.mark.slow
 def test_more_lines_than_colours_shade_from_the_first_to_the_last():
     bed = chain(13)
     q = np.ones((TICKS, len(bed.positions)))

@@ -153,6 +153,7 @@ def test_what_did_not_go_far_still_says_when_it_started():
     assert {"0 s", "0.2 s"} <= set(texts(figure))
 
 
+@pytest.mark.slow
 def test_times_are_written_where_they_cover_nothing():
     figure = drawn(run(load("free-flyer", ["loop.duration_s=4"])))
     figure.draw_without_rendering()

@@ -32,6 +32,7 @@ def identified(bed: Testbed) -> IdentifiedThrusters:
     return identify_thrusters(flight_of(library.simulate(bed)), expected_base(bed))
 
 
+@pytest.mark.slow
 def test_one_log_gives_every_thrust_and_the_delay():
     found = identified(bed_that_differs())
     assert found.thrust_n == pytest.approx(THRUST, rel=0.02)

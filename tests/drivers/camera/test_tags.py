@@ -16,6 +16,7 @@ from tests.support.moving_bodies import NOISY, VIEW
 ONE, TWO = Tag(id=3, size_m=0.16), Tag(id=7, size_m=0.16)
 
 
+@pytest.mark.slow
 def test_tags_give_poses_within_their_stated_deviation():
     rng = np.random.default_rng(2)
     finder, bank = TagFinder(VIEW, {"one": ONE, "two": TWO}), NoiseBank(VIEW.size, rng)

@@ -12,6 +12,7 @@ from granite.config.devices.joint_sensors import JointSensors
 NARROW = {"devices.joint_sensors.range_rad": 2.4, "behaviour.check_moves": False}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interpreted")
 def test_an_angle_at_the_end_of_its_converter_ends_the_run_by_name():
     log = granite.simulate(granite.load("free-flyer", NARROW))

@@ -86,6 +86,7 @@ def test_robots_on_a_course_to_each_other_are_braked() -> None:
     assert 0.0 <= distances(bed, log).min() < 0.1
 
 
+@pytest.mark.slow
 def test_both_forms_are_equal_where_robots_pass_each_other_and_zones() -> None:
     zones = [WALL, POST | {"disc": {"position_m": [2.5, 3.4], "radius_m": 0.2}}]
     changes = {"behaviour.waypoints": exchange(1.7, 2.3), "loop.duration_s": 2.0}

@@ -76,6 +76,7 @@ def test_a_client_sees_scene_signals_and_events(tmp_path: Path):
     assert len(frames) <= 30 * 1.5 + 2
 
 
+@pytest.mark.slow
 def test_events_arrive_as_lines_of_a_log(tmp_path: Path):
     silent = {"kind": "fault", "at_s": 1.2, "device": "joint_sensors", "what": "silent"}
     bed = api.load("free-flyer", {"loop.duration_s": 2.0, "simulation.events": [silent], **LIMITS})
@@ -89,6 +90,7 @@ def test_events_arrive_as_lines_of_a_log(tmp_path: Path):
     assert any(text in line for text in stale for line in lines)
 
 
+@pytest.mark.slow
 def test_a_client_that_stalls_costs_no_row(tmp_path: Path):
     bed = api.load("free-flyer", {"loop.duration_s": 1.5, **LIMITS})
     with talking(bed, tmp_path / "run.mcap", lambda connection: time.sleep(3), SCENE) as (_, summary):
@@ -122,6 +124,7 @@ def test_the_frame_of_the_base_is_its_pose():
         assert min(abs(number - expected) for number in numbers) < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interpreted")
 def test_the_frame_of_a_body_in_space_has_its_quaternion():
     log, numbers = sent("spatial-dual-arm/open-loop")
@@ -151,6 +154,7 @@ def test_what_can_not_be_watched_is_refused(granite: Call, tmp_path: Path):
     assert left_in(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_view_that_fails_ends_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def fail(server: LiveServer, rows: np.ndarray) -> None:
         raise ValueError("no such colour")
@@ -165,6 +169,7 @@ def test_a_view_that_fails_ends_alone(tmp_path: Path, monkeypatch: pytest.Monkey
     assert event["text"] == "the live view ended: no such colour"
 
 
+@pytest.mark.slow
 def test_a_server_that_can_not_be_ended_does_not_keep_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """As with clients that subscribe and never read."""
 

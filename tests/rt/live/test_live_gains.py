@@ -86,6 +86,7 @@ def test_a_client_gets_and_sets_gains_and_what_is_out_of_bounds_is_refused(tmp_p
     assert replay(log).first is None
 
 
+@pytest.mark.slow
 def test_without_permission_gains_can_only_be_read(tmp_path: Path):
     testbed, answers = bed(0.6), {}
 

@@ -214,6 +214,7 @@ def test_a_testbed_without_actuators_is_recorded_and_replayed(bed: str, tmp_path
     assert granite.replay(log).first is None
 
 
+@pytest.mark.slow
 def test_a_compiled_limit_follows_what_a_part_imports(tmp_path: Path) -> None:
     """The file of the part stays the same; a file that it reads changes."""
     text = OWN.replace("((-1.0, 1.0),)", "((-1.0, float(open(LIMIT).read())),)").replace(

@@ -168,6 +168,7 @@ open(sys.argv[1] + ".closed", "w").write(json.dumps([closed.failure, closed.summ
 """
 
 
+@pytest.mark.slow
 def test_a_terminal_that_vanishes_does_not_lose_the_summary(tmp_path):
     path, (master, slave) = tmp_path / "run.mcap", pty.openpty()
     process = subprocess.Popen(
@@ -212,6 +213,7 @@ def test_the_start_in_the_log_is_that_of_the_first_tick(tmp_path, monkeypatch):
     assert prepared[0] <= int(read_log(path).info["start_ns"]) <= ticked[0]
 
 
+@pytest.mark.slow
 def test_the_final_state_is_that_at_the_end_of_the_run(tmp_path):
     bed = load("mrds-1", ["loop.duration_s=0.5"])
     longer = load("mrds-1", ["loop.duration_s=0.55"])

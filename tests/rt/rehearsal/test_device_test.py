@@ -103,6 +103,7 @@ def test_a_sensor_is_read_alone():
         assert all(result.passed for result in try_units(outside.bed, "vision", outside.clock(0.0)))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("patient")
 def test_a_test_that_is_left_in_the_middle_leaves_the_board_safe():
     need("cc")

@@ -242,6 +242,7 @@ def test_one_operator_has_the_controls_and_everybody_may_stop():
     assert replay(log_of(done)).first is None
 
 
+@pytest.mark.slow
 def test_a_machine_waits_for_what_an_operator_asks():
     done = scripted(
         {4.0: Request(RequestKind.ACT, 1, 0)},

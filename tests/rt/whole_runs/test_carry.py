@@ -152,6 +152,7 @@ def test_a_distribution_without_an_answer_ends_the_run_with_its_own_reason(monke
     assert failures[-1].failed[0].status == "iteration limit"
 
 
+@pytest.mark.slow
 def test_limits_that_no_wrenches_keep_are_reported_and_the_run_continues() -> None:
     limits = ["torque", {"kind": "gripper_force", "force_n": 1e-3}]
     table = {"objective": ["joint_load_sharing"], "limit": limits}

@@ -57,6 +57,7 @@ def test_the_ideal_vehicle_follows_its_path_to_a_tenth_of_a_millimetre(bed: str)
     assert max(error["max"] for error in errors(bed).values()) < 1e-4
 
 
+@pytest.mark.slow
 def test_the_valve_law_of_the_report_leaves_the_base_in_its_dead_band():
     bed = load("free-flyer/report-1987")
     found = errors("free-flyer/report-1987", *PERFECT_SENSORS)
@@ -75,6 +76,7 @@ def test_the_valve_law_of_the_report_leaves_the_base_in_its_dead_band():
     assert 0.01 < found["base_heading"]["max_in_last_5_s"] <= heading
 
 
+@pytest.mark.slow
 def test_valves_do_not_shake_the_arm_when_the_torques_know_what_they_deliver():
     frictionless = [f"modules.vehicle.joints.{joint}.friction_n_m=0" for joint in ARM]
     knowing = errors("free-flyer/report-1987", *PERFECT_SENSORS, *frictionless)
@@ -91,6 +93,7 @@ def test_the_vehicle_arrives_within_two_millimetres_with_all_effects_of_the_lab(
         assert error["max_in_last_5_s"] < limits.get(name, 5e-3), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bed", ["free-flyer/report-1987", "two-arm-free-flyer/report-1987"])
 def test_the_valve_law_of_the_report_arrives_in_its_dead_band(bed: str):
     limits = {"base_x": 0.05, "base_y": 0.05, "base_heading": 0.12}

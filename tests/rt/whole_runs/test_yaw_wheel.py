@@ -92,6 +92,7 @@ def test_a_hold_by_a_fault_holds_while_the_wheel_is_far_from_its_reference() -> 
     np.testing.assert_allclose(held, np.broadcast_to(held[-1], held.shape), atol=5e-3)
 
 
+@pytest.mark.slow
 def test_modes_that_operators_ask_for_are_no_jump_of_the_reference() -> None:
     requests = {
         8.0: RequestKind.HOLD,
