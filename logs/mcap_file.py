@@ -25,7 +25,7 @@ from granite.logs.extremes import EXTREMES, ExtremesOfRows
 from granite.logs.row_layout import Topic
 
 #: raised with every change that an older reader would misread
-FORMAT = "5"
+FORMAT = "6"
 METADATA = "granite"
 TESTBED = "testbed.json"
 CHANNELS = "channels.json"
