@@ -222,7 +222,7 @@ def test_what_the_cache_has_is_not_written_in_symbols_again(cache: Path) -> None
 def test_another_code_of_granite_writes_its_functions_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
     once("twice", 2.0, written)
-    monkeypatch.setattr(compilation, "_own_code", lambda: "another one")
+    monkeypatch.setattr(compilation, "own_code_hash", lambda: "another one")
     assert once("twice", 4.0, written) == 4.0
     assert len(written) == 2
 
@@ -246,13 +246,13 @@ def test_an_edit_of_a_command_keeps_the_cache_and_one_of_the_model_does_not(
     package = tmp_path / "granite"
     shutil.copytree(Path(granite.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__", "testbeds"))
     monkeypatch.setattr(compilation, "__file__", str(package / "kernels" / "compilation.py"))
-    first = compilation._own_code.__wrapped__()
+    first = compilation.own_code_hash.__wrapped__()
     for file in ("cli/app.py", "views/plots/page.py", "rt/run.py", "drivers/__init__.py"):
         _edit(package / file)
-        assert compilation._own_code.__wrapped__() == first, file
+        assert compilation.own_code_hash.__wrapped__() == first, file
     for file in ("mrds/tree.py", "controllers/estimation/kalman.py", "rt/guard/limits.py", "config/testbed.py"):
         _edit(package / file)
-        second = compilation._own_code.__wrapped__()
+        second = compilation.own_code_hash.__wrapped__()
         assert second != first, file
         first = second
 

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from granite.config.distribution import ForceDistributionTable
 from granite.config.records import Array
-from granite.controllers.distribution.grasp import Base, Grasp, GraspShape, Grip
+from granite.controllers.distribution.grasp import Grasp, GraspShape, Grip, VehicleBase
 from granite.controllers.thrusters.reach import reach
 
 LIMIT, RATE, PERIOD, FORCE, MU = 5.0, 200.0, 0.005, 4.0, 0.6
@@ -38,7 +38,7 @@ def case(name: str, space: int, moment: int, arms: int, elastic: int, vehicles: 
     shape = GraspShape(
         tuple(Grip(n, space, moment) for n in names), tuple(f"{n}_{k}" for n in names for k in range(joints)),
         np.full(joints * arms, LIMIT), K, PERIOD,
-        tuple(Base(n, *reach(THRUSTERS, np.ones(8))) for n in names[:vehicles]),
+        tuple(VehicleBase(n, *reach(THRUSTERS, np.ones(8))) for n in names[:vehicles]),
     )  # fmt: skip
     return Case(name, shape, ForceDistributionTable.model_validate(table))
 
