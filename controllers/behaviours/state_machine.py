@@ -182,9 +182,11 @@ class StateMachine:
                 self._enter(self.name, state)
             else:
                 self.observe(state)
+            before = self._entered, self._last_report[0]
             now = self._changed(state)
             self._looks_at = state.t + self._looks_s
-            self._plan = self._call("plan", now)
+            if self._plan is None or before != (self._entered, self._last_report[0]):
+                self._plan = self._call("plan", now)
             self._note_plan()
             if self._plan is None:
                 q, u, a, task, done = self._call("act", now) or self.float(now)

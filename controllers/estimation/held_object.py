@@ -49,7 +49,7 @@ class HeldObjectEstimator(SymbolicEstimator):
         self.modes = MeasuredModes(len(modes))
         kernel = compile_once("held_object", bed.fingerprint, lambda: [_function(model, joints, modes)])["held_object"]
         numbers = {"amplitude": self.modes.amplitude, "rate": self.modes.rate}
-        sizes = dict.fromkeys(("state_q", "state_u", "state_deviation"), len(joints))
+        sizes = dict.fromkeys(("state_q", "state_u", "state_deviation", "state_rate_deviation"), len(joints))
         super().__init__(bed, kernel, numbers, inner=KalmanEstimator(options, arms), inner_sizes=sizes)
         self.parameters |= numbers
 
@@ -100,15 +100,19 @@ def _point(module: Module, sides: dict[str, str]) -> Point:
 def _function(model: ControlModel, joints: list[int], modes: list[int]) -> ca.Function:
     """The state of the arms with rigid links, and their modes -> the state of arms and objects."""
     n = len(joints) + len(modes)
-    inputs = {f"state_{name}": ca.SX.sym(name, len(joints)) for name in ("q", "u", "deviation")}
+    inputs = {f"state_{name}": ca.SX.sym(name, len(joints)) for name in ("q", "u", "deviation", "rate_deviation")}
     inputs |= {f"parameter_{name}": ca.SX.sym(name, len(modes)) for name in ("amplitude", "rate")}
-    q, u, deviation = (ca.SX.zeros(n) for _ in range(3))
-    q[joints], u[joints], deviation[joints], q[modes], u[modes] = inputs.values()
-    pose, twist, uncertain = _kinematics(model)(q, u, deviation)
+    q, u, deviation, rate_deviation = (ca.SX.zeros(n) for _ in range(4))
+    q[joints], u[joints], deviation[joints], rate_deviation[joints], q[modes], u[modes] = inputs.values()
+    kinematics = _kinematics(model)
+    pose, twist, uncertain = kinematics(q, u, deviation)
+    # The twist is linear in the rates: its deviation follows from theirs as that of the pose from those of the angles.
+    _, _, uncertain_rate = kinematics(q, u, rate_deviation)
     outputs = {
         "state_q": ca.vertcat(q, pose),
         "state_u": ca.vertcat(u, twist),
         "state_deviation": ca.vertcat(deviation, uncertain),
+        "state_rate_deviation": ca.vertcat(rate_deviation, uncertain_rate),
         "state_correction": ca.SX.zeros(model.n),
         "state_disturbance": ca.SX.zeros(model.n),
     }
