@@ -31,16 +31,16 @@ def plan(
     if to is not None and to.exists() and not overwrite:
         raise InputError(f"'{to}' exists", expected="another file, or --overwrite")
     with named(bed, testbed), working("planning"):
-        found = planned(testbed, report=lambda sentence: None if as_json else err.print(f"granite: {sentence}"))
+        plan = planned(testbed, report=lambda sentence: None if as_json else err.print(f"granite: {sentence}"))
     if to is not None:
-        columns = samples_of_path(testbed, found.path, bed).columns
+        columns = samples_of_path(testbed, plan.path, bed).columns
         with to.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow([column.key for column in columns])
             writer.writerows(zip(*(column.values for column in columns), strict=True))
-    numbers = {"impulse_n_s": found.impulse, "duration_s": found.path.end, "guess": found.guess}
+    numbers = {"impulse_n_s": plan.impulse, "duration_s": plan.path.end, "guess": plan.guess}
     if as_json:
         print_json(numbers)
         return
-    rows = [("impulse", f"{found.impulse:.2f} N s"), ("duration", f"{found.path.end:.2f} s"), ("guess", found.guess)]
+    rows = [("impulse", f"{plan.impulse:.2f} N s"), ("duration", f"{plan.path.end:.2f} s"), ("guess", plan.guess)]
     out.print(table("Path", ("what", "value"), [*rows, *([("file", str(to))] if to else [])]))

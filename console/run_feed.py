@@ -139,11 +139,11 @@ class RunFeed:
         row, place = self._ring[(self.count - 1) % len(self._ring)], self.channels.place
         motion = np.concatenate([row[place("/reference", entry)] for entry in ("q", "u", "a")]).tolist()
         try:
-            found = await self._worker.ask("preview", to_json(self.bed), motion, target)
+            preview = await self._worker.ask("preview", to_json(self.bed), motion, target)
         except RefusedOrderError as error:
             return {"ok": False, "text": f"refused: {error}"}
-        poses = np.array(found.pop("poses"))
-        return {**found, **self.scene.preview(row, poses)}
+        poses = np.array(preview.pop("poses"))
+        return {**preview, **self.scene.preview(row, poses)}
 
     async def _find_plan(self, bed: Testbed) -> None:
         with contextlib.suppress(RefusedOrderError):

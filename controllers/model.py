@@ -134,8 +134,8 @@ class ControlModel(Kinematics):
         none = np.zeros(n)
 
         def inverse(q: Array, u: Array, acceleration: Array, disturbance: Array = none) -> tuple[Array, Array, Array]:
-            found = run((q, u, acceleration, disturbance))
-            return found[:n], found[n : 2 * n], found[2 * n :]
+            results = run((q, u, acceleration, disturbance))
+            return results[:n], results[n : 2 * n], results[2 * n :]
 
         return inverse
 
@@ -179,8 +179,8 @@ class ControlModel(Kinematics):
         run, n = compile_once("motion", self.bed.fingerprint, write)["motion"].run, self.n
 
         def motion(q: Array, u: Array, torque: Array, thrust: Array, part: float = 1.0) -> tuple[Array, Array]:
-            found = run((q, u, torque, thrust, np.array([part])))
-            return found[:n], found[n:]
+            results = run((q, u, torque, thrust, np.array([part])))
+            return results[:n], results[n:]
 
         return motion
 
@@ -227,9 +227,9 @@ class ControlModel(Kinematics):
         if not p:
             return acceleration
         M, h = self.mass_matrix, self.bias
-        found = ca.SX(acceleration)
-        found[p] = solve(M[p, p], force[p] - h[p] - M[p, a] @ acceleration[a])
-        return found
+        completed = ca.SX(acceleration)
+        completed[p] = solve(M[p, p], force[p] - h[p] - M[p, a] @ acceleration[a])
+        return completed
 
     def thrust_force(self, thrust: ca.SX) -> ca.SX:
         """Generalised force of the thrusters, each with its thrust [N]."""
@@ -268,15 +268,15 @@ class ControlModel(Kinematics):
         Near rest the joint must not reverse within a period, else a prediction with this force oscillates: its slope
         d + f / v0 is bounded by the least inertia of the joint over a period.
         """
-        found: dict[int, tuple[float, float, float]] = {}
+        resistances: dict[int, tuple[float, float, float]] = {}
         for module in self.layout.modules:
             joints = {self.layout.name(module, joint.name): joint.resistance for joint in module.joints}
             least = self._least_inertias(module) if any(d or f for d, f, _ in joints.values()) else {}
             for name, (damping, friction, v0) in joints.items():
                 if damping or friction:
                     most = least[name] / self.bed.loop.period_s
-                    found[self.layout.joint_u(name)] = min(damping, most), friction, max(v0, friction / most)
-        return found
+                    resistances[self.layout.joint_u(name)] = min(damping, most), friction, max(v0, friction / most)
+        return resistances
 
     def _least_inertias(self, module: Module) -> dict[str, float]:
         """Of each joint of a module, 1 / (M^-1)_jj at the least of some poses."""

@@ -128,5 +128,5 @@ class _Least:
         self._rows = kept[-1:]
 
     def result(self) -> dict[str, LeastDistance]:
-        found = zip(self._names, self._least.tolist(), self._at.tolist(), strict=True)
-        return {name: {"least_m": least, "t_s": t} for name, least, t in found if np.isfinite(least)}
+        nearest = zip(self._names, self._least.tolist(), self._at.tolist(), strict=True)
+        return {name: {"least_m": least, "t_s": t} for name, least, t in nearest if np.isfinite(least)}

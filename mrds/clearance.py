@@ -69,8 +69,8 @@ class Clearances:
     def along(self, *poses: ca.SX) -> ca.SX:
         """The least on the way from one pose to the next, and so on."""
         centres = [self._centres(pose) for pose in poses]
-        found = [_least([_distance(*way) for way in self._ways(pair, centres)]) for pair in self.pairs]
-        return ca.vertcat(ca.SX(0, 1), *found)
+        distances = [_least([_distance(*way) for way in self._ways(pair, centres)]) for pair in self.pairs]
+        return ca.vertcat(ca.SX(0, 1), *distances)
 
     def are_kept(self, least: float, *poses: ca.SX) -> ca.SX:
         """Whether `along` is at least that for all pairs, up to rounding: by comparisons alone, which are fast."""

@@ -46,7 +46,7 @@ class ParallelRuns(CompiledRun):
 
     Attributes
     ----------
-    rows
+    last_rows
         The last row of each run.
     """
 

@@ -114,9 +114,9 @@ class Planner:
         if not len(self._discs) and not self._polygons:
             return
         for name, folds in (("grid", False), ("grid with a folded arm", True)):
-            found = around_zones(model, nodes, task.start, task.goal, duration, self._distance, folds=folds)
-            if found is not None:
-                yield name, found
+            route = around_zones(model, nodes, task.start, task.goal, duration, self._distance, folds=folds)
+            if route is not None:
+                yield name, route
 
     def _usual(self, task: PathTask) -> float:
         """A duration that is long enough: twice that of full thrust half of the way, and slow joints."""
@@ -145,8 +145,8 @@ class Planner:
             try:
                 self._refuse(path)
                 return Plan(path, solution.impulse, name, solution.nodes)
-            except InputError as found:
-                refusal, guess = found, solution.nodes
+            except InputError as reason:
+                refusal, guess = reason, solution.nodes
         raise refusal
 
     def _refuse(self, path: SampledPath) -> None:

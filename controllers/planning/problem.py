@@ -120,11 +120,11 @@ class PathProblem:
         start = np.concatenate([guess.states.ravel("F"), guess.controls.ravel("F"), np.zeros(N + 1), [guess.duration]])
         gaps = np.zeros(n * N)
         bounds = {"lbx": lower, "ubx": upper, "lbg": np.append(gaps, least), "ubg": np.append(gaps, most)}
-        found = np.array(self._solver(x0=start, p=given, **bounds)["x"]).ravel()
-        states, controls, slack, duration = np.split(found, np.cumsum([n * (N + 1), m * (N + 1), N + 1]))
+        solution = np.array(self._solver(x0=start, p=given, **bounds)["x"]).ravel()
+        states, controls, slack, duration = np.split(solution, np.cumsum([n * (N + 1), m * (N + 1), N + 1]))
         nodes = PathNodes(states.reshape(n, -1, order="F"), controls.reshape(m, -1, order="F"), float(duration[0]))
         status = str(self._solver.stats()["return_status"])
-        return PathSolution(nodes, float(self._impulse(found)), float(slack.max()), status)
+        return PathSolution(nodes, float(self._impulse(solution)), float(slack.max()), status)
 
     def _bounds(self, task: PathTask) -> tuple[Array, Array]:
         """Of states, controls, slack and duration."""

@@ -417,9 +417,9 @@ class _Wiggle:
 
 def _measured_coordinates(bed: Testbed) -> Iterator[_RateRecord]:
     """Signals of sensors that are coordinates: angles of joints, and poses."""
-    places = {coordinate.name: i for i, coordinate in enumerate(bed.known.positions)}
+    indices = {coordinate.name: i for i, coordinate in enumerate(bed.known.positions)}
     for device, sensor in enumerate(bed.sensors.values()):
         for signal, c in enumerate(sensor.signals(bed)):
-            if c.unit in ("m", "rad") and (name := c.name.removesuffix("_angle")) in places:
+            if c.unit in ("m", "rad") and (name := c.name.removesuffix("_angle")) in indices:
                 is_root = name not in bed.known.joints
-                yield _RateRecord(device, signal, places[name], is_root, _ROOT[c.unit] if is_root else _JOINT)
+                yield _RateRecord(device, signal, indices[name], is_root, _ROOT[c.unit] if is_root else _JOINT)

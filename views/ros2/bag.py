@@ -21,7 +21,7 @@ _EXTRA = "ros2"
 _VERSION = 8
 _DIAGNOSTICS = "/diagnostics", "diagnostic_msgs/msg/DiagnosticArray"
 #: levels of diagnostic_msgs/msg/DiagnosticStatus
-_LEVELS = {"info": b"\x00", "warning": b"\x01", "error": b"\x02"}
+_LEVELS = {"info": 0, "warning": 1, "error": 2}
 
 
 def export_bag(log: Log, folder: Path, overwrite: bool = False) -> int:
@@ -72,7 +72,7 @@ def _write(log: Log, folder: Path) -> int:
 
 def _diagnosis(log: Log, event: dict[str, Any], standard: StandardMessages, store: Any, ns: int) -> Any:
     status = store.types["diagnostic_msgs/msg/DiagnosticStatus"]
-    level = int.from_bytes(_LEVELS.get(event["level"], b"\x02"), "little")
+    level = _LEVELS.get(event["level"], _LEVELS["error"])
     return store.types[_DIAGNOSTICS[1]](
         standard.header(ns), [status(level, event["name"], event["text"], log.bed.name, [])]
     )

@@ -31,8 +31,8 @@ class ThrusterLimit:
 
     def constraints(self, known: Quantities) -> list[Any]:
         """One half-space a facet, each once."""
-        found = []
+        limits = []
         for i, base in enumerate(known.shape.bases):
             planes = np.unique(np.round(np.column_stack([base.normals, base.bounds]), 12), axis=0)
-            found.append(planes[:, :3] @ known.base_wrench(i) <= self._share * planes[:, 3])
-        return found
+            limits.append(planes[:, :3] @ known.base_wrench(i) <= self._share * planes[:, 3])
+        return limits
