@@ -191,7 +191,9 @@ def _costs(address: str, folder: Path, environment: dict[str, str]) -> Iterator[
                 over.set()
                 for reader in readers:
                     reader.join()
-            steps = read_log(log).columns(list(range(*read_log(log).channels.place("/timing", "steps").indices(10**6))))  # type: ignore[union-attr]
+            steps = read_log(log).columns(
+                list(range(*read_log(log).channels.columns("/timing", "steps").indices(10**6)))
+            )  # type: ignore[union-attr]
             ticks[pages].append(1e6 * float(np.percentile(np.nansum(steps, axis=1)[600:], 99)))
     alone, one, ten = (float(np.median(ticks[pages])) for pages in (0, 1, 10))
     yield Result("tick with one page, 99 %", "us", one, alone, "without", "within 5 %", one <= 1.05 * alone)

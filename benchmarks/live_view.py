@@ -59,7 +59,7 @@ def _run(folder: Path, port: int | None, client: int = 0) -> tuple[float, np.nda
     if summary["log_failure"] is not None:
         raise RuntimeError(summary["log_failure"])
     log = read_log(path)
-    steps = log.rows[round(1.0 / log.bed.loop.period_s) :, log.channels.place("/timing", "steps")]
+    steps = log.rows[round(1.0 / log.bed.loop.period_s) :, log.channels.columns("/timing", "steps")]
     return spent[0], np.asarray(steps.sum(axis=1)) * 1e6
 
 

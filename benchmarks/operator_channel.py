@@ -49,5 +49,5 @@ def _ticks(folder: Path, attacked: bool) -> np.ndarray:
         if attacker is not None:
             attacker.wait()
         link.close()
-    steps = memory.rows[500:, run.channels.place("/timing", "steps")] * 1e6
+    steps = memory.rows[500:, run.channels.columns("/timing", "steps")] * 1e6
     return np.asarray(steps.sum(axis=1))

@@ -167,7 +167,7 @@ def _move(bed: Testbed) -> tuple[ControlModel, np.ndarray, np.ndarray, float]:
 def _flown(seed: int) -> tuple[float, float, float]:
     """Impulse [N s] of the move, and errors [mm, mrad] at the end of the run."""
     log = simulate_in_memory(load("free-flyer", {"seed": seed}))
-    t, thrust, q = (log.rows[:, log.channels.place("/truth", entry)] for entry in ("t", "thrust", "q"))
+    t, thrust, q = (log.rows[:, log.channels.columns("/truth", entry)] for entry in ("t", "thrust", "q"))
     target = load("free-flyer").behaviour.waypoints[0].target  # type: ignore[attr-defined]
     x, y, heading = (target[key] for key in ("base_x_m", "base_y_m", "base_heading_rad"))
     error = float(np.hypot(q[-1, 0] - x, q[-1, 1] - y))
@@ -179,7 +179,7 @@ def held(seed: int) -> tuple[float, float, float]:
     duration = _MOVED_S + _SETTLED_S + _HELD_S
     log = simulate_in_memory(load("free-flyer", {"seed": seed, "loop.duration_s": duration}))
     t, thrust, q, place = (
-        log.rows[:, log.channels.place(topic, entry)]
+        log.rows[:, log.channels.columns(topic, entry)]
         for topic, entry in (("/truth", "t"), ("/truth", "thrust"), ("/truth", "q"), ("/reference", "q"))
     )
     settling = (t > _MOVED_S) & (t <= _MOVED_S + _SETTLED_S)

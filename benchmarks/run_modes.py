@@ -50,7 +50,7 @@ def measure() -> Iterator[Result]:
     with real_time(run.bed.loop):
         run.execute(RealClock(), memory)
     t = memory.rows[:, run.channels.column("/timing", "scheduled_s")]
-    steps = memory.rows[:, run.channels.place("/timing", "steps")][:, _STEPS].sum(axis=1) * 1e6
+    steps = memory.rows[:, run.channels.columns("/timing", "steps")][:, _STEPS].sum(axis=1) * 1e6
     first = None
     for phase, (begin, end) in PHASES.items():
         median = float(np.median(steps[(t >= begin) & (t < end)]))

@@ -38,7 +38,7 @@ def _measure(name: str, period_s: float, median_us: float, most_us: float) -> It
     memory = Memory(run.channels, run.ticks)
     with real_time(bed.loop):
         run.execute(RealClock(), memory)
-    steps = memory.rows[100:, run.channels.place("/timing", "steps")] * 1e6
+    steps = memory.rows[100:, run.channels.columns("/timing", "steps")] * 1e6
     whole = steps.sum(axis=1)
     rate = f"{name} at {1 / bed.loop.period_s:g} Hz, simulated devices"
     median, p99 = np.percentile(whole, [50, 99])

@@ -40,7 +40,7 @@ def replay(log: LogFile, trust: Trust = False, as_json: AsJson = False) -> None:
 
         result = run_again(recorded, report, trust=trust)
     if as_json:
-        found = {
+        overview = {
             "log": str(log),
             "ticks": result.ticks,
             "values": result.values,
@@ -49,7 +49,7 @@ def replay(log: LogFile, trust: Trust = False, as_json: AsJson = False) -> None:
             "complete": recorded.complete,
             "ends_at_gap_after_tick": result.gap,
         }
-        print_json(finite(found))
+        print_json(finite(overview))
     else:
         for line in replay_lines(result, recorded.complete):
             out.print(line, soft_wrap=True)

@@ -29,8 +29,8 @@ def new_log(bed: str) -> Iterator[Path]:
                     break
                 reserved.unlink()
     except OSError as error:
-        place = path or folder
-        raise InputError(f"log '{place}' can't be written: {error.strerror}, expected another file by --out") from None
+        target = path or folder
+        raise InputError(f"log '{target}' can't be written: {error.strerror}, expected another file by --out") from None
     assert path is not None
     try:
         yield path

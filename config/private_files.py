@@ -17,29 +17,29 @@ def fault_of(directory: Path) -> str | None:
     Every directory and link on the way must belong to this user or root. Others may write none of the directories,
     except one with the sticky bit, such as /tmp, where nobody can rename what belongs to another.
     """
-    place, links = Path("/"), 0
+    path, links = Path("/"), 0
     ahead = list(directory.absolute().parts[1:])
     while ahead:
         name = ahead.pop(0)
         if name == "..":
-            place = place.parent
+            path = path.parent
             continue
-        place /= name
+        path /= name
         try:
-            status = place.lstat()
+            status = path.lstat()
         except OSError:
             return None  # it is made by us, or not reachable
         if not is_ours(status):
-            return f"because '{place}' belongs to another user"
+            return f"because '{path}' belongs to another user"
         if stat.S_ISLNK(status.st_mode):
             links += 1
             if links > _MOST_LINKS:
-                return f"because '{place}' is a link to itself"
-            target = Path(os.readlink(place))
-            place = Path("/") if target.is_absolute() else place.parent
+                return f"because '{path}' is a link to itself"
+            target = Path(os.readlink(path))
+            path = Path("/") if target.is_absolute() else path.parent
             ahead = [part for part in target.parts if part != "/"] + ahead
         elif status.st_mode & OTHERS_WRITE and (not ahead or not status.st_mode & stat.S_ISVTX):
-            return f"because other users can write '{place}'"
+            return f"because other users can write '{path}'"
     return None
 
 

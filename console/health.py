@@ -22,7 +22,7 @@ class Health:
         column = channels.column
         self._t, self._delay = column("/sample", "t_s"), column("/timing", "delay_s")
         self._lost, self._overruns = column("/timing", "lost"), column("/timing", "overruns")
-        steps = channels.place("/timing", "steps")
+        steps = channels.columns("/timing", "steps")
         assert isinstance(steps, slice)
         self._steps = steps
         first = channels.topic("/timing").start

@@ -128,7 +128,7 @@ class RunFeed:
             "t_s": float(row[channels.column("/sample", "t_s")]),
             "age_s": round(age, 3),
             "gains": [
-                None if value != value else value for value in row[channels.place("/operation", "gains")].tolist()
+                None if value != value else value for value in row[channels.columns("/operation", "gains")].tolist()
             ],
         }
 
@@ -136,8 +136,8 @@ class RunFeed:
         """A goal as the loop would judge it now: its duration, its path, the pose at its end, or the refusal."""
         if self.bed is None or self.channels is None or self.scene is None or not self.count:
             return {"ok": False, "text": "refused: the run has not begun"}
-        row, place = self._ring[(self.count - 1) % len(self._ring)], self.channels.place
-        motion = np.concatenate([row[place("/reference", entry)] for entry in ("q", "u", "a")]).tolist()
+        row, columns = self._ring[(self.count - 1) % len(self._ring)], self.channels.columns
+        motion = np.concatenate([row[columns("/reference", entry)] for entry in ("q", "u", "a")]).tolist()
         try:
             preview = await self._worker.ask("preview", to_json(self.bed), motion, target)
         except RefusedOrderError as error:

@@ -28,7 +28,7 @@ class TableScene:
     def __init__(self, bed: Testbed, channels: Channels, first: Array) -> None:
         self._rows, self._bed = SceneRows(bed, channels, first), bed
         scene = self._rows.scene
-        self._reference = channels.place("/reference", "q")
+        self._reference = channels.columns("/reference", "q")
         self._axes = [0, 1] if bed.planar else [0, 1, 2]
         #: columns of status, x and y of each pose that a camera reports
         self._seen = [

@@ -40,13 +40,13 @@ class CheckedPart:
             for value in argument if isinstance(argument, tuple) else (argument,):
                 if isinstance(value, np.ndarray):
                     value.setflags(write=False)
-        found = self._call(*arguments)
+        result = self._call(*arguments)
         if self._record is None:
-            return self._array("the result", found, self._sizes[""])
-        if not isinstance(found, self._record):
-            raise self._wrong(f"returned {type(found).__name__}, expected {self._record.__name__}")
-        checked: Any = found
-        return checked._replace(**{n: self._array(n, getattr(found, n), size) for n, size in self._sizes.items()})
+            return self._array("the result", result, self._sizes[""])
+        if not isinstance(result, self._record):
+            raise self._wrong(f"returned {type(result).__name__}, expected {self._record.__name__}")
+        checked: Any = result
+        return checked._replace(**{n: self._array(n, getattr(result, n), size) for n, size in self._sizes.items()})
 
     def _array(self, name: str, values: Any, size: int) -> Array:
         try:

@@ -244,8 +244,8 @@ class ControlModel(Kinematics):
     def torque_force(self, torque: ca.SX) -> ca.SX:
         """Generalised force of the motors, each with its torque [N m]."""
         force = ca.SX.zeros(self.n)
-        for i, place in enumerate(self.driven):
-            force[place] += torque[i]
+        for i, index in enumerate(self.driven):
+            force[index] += torque[i]
         return force
 
     def resistance(self, rate: ca.SX) -> ca.SX:

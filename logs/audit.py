@@ -29,8 +29,8 @@ class AuditVerdict:
     """Gathers the extremes of an audited run."""
 
     def __init__(self, bed: Testbed, channels: Channels) -> None:
-        self._bed, self._place = bed, channels.place("/truth", "audit")
-        self._closed = channels.place("/truth", "closed")
+        self._bed, self._columns = bed, channels.columns("/truth", "audit")
+        self._closed = channels.columns("/truth", "closed")
         self._at = {value.name: i for i, value in enumerate(audit_values(bed))}
         self._momentum = _MomentumBalance(bed, self._at)
         self._first: Array | None = None
@@ -39,7 +39,7 @@ class AuditVerdict:
 
     def update(self, rows: Array) -> None:
         """Process the next rows."""
-        audit = rows[:, self._place]
+        audit = rows[:, self._columns]
         finite = np.isfinite(audit).all(axis=1)
         self._broken += int(np.count_nonzero(~finite))
         audit = audit[finite]

@@ -33,8 +33,8 @@ class Bending:
         has_links = any(body.flexible for module in bed.modules for body in module.bodies)
         self._deflections = Deflections(plant_of(bed)) if has_links else None
         self._limit, self._period = bed.simulation.largest_deflection, bed.loop.period_s
-        self._q = channels.place("/truth", "q")
-        self._at = channels.place("/truth", "t"), channels.place("/timing", "tick")
+        self._q = channels.columns("/truth", "q")
+        self._at = channels.columns("/truth", "t"), channels.columns("/timing", "tick")
         n = len(self._deflections.links) if self._deflections else 0
         self._largest, self._beyond = np.zeros(n), np.zeros(n, dtype=int)
 

@@ -45,8 +45,8 @@ class CollisionChanges:
     def __init__(self, bed: Testbed, channels: Channels) -> None:
         self._names = [pair.name for pair in collision_pairs(bed)]
         if self._names:
-            self._place = channels.place("/truth", "struck")
-        self._t, self._tick = channels.place("/timing", "scheduled"), channels.place("/timing", "tick")
+            self._columns = channels.columns("/truth", "struck")
+        self._t, self._tick = channels.columns("/timing", "scheduled"), channels.columns("/timing", "tick")
         self._before: Array = np.zeros(len(self._names))
         #: of each pair that touches: time and tick of the touch, its speed, and the impulse before it
         self._open: dict[int, tuple[float, int, float, float]] = {}
@@ -55,7 +55,7 @@ class CollisionChanges:
         """The collisions that end in these rows."""
         if not self._names or not len(rows):
             return []
-        impulse, speed = np.split(np.nan_to_num(rows[:, self._place]), 2, axis=1)
+        impulse, speed = np.split(np.nan_to_num(rows[:, self._columns]), 2, axis=1)
         before = np.vstack((self._before, impulse[:-1]))
         ended = []
         for pair in np.flatnonzero((impulse > before).any(axis=0) | np.isin(range(len(self._names)), [*self._open])):
@@ -112,7 +112,7 @@ class _Least:
     def __init__(self, pairs: tuple[SolidPair, ...], layout: Layout, channels: Channels, topic: str) -> None:
         self._names = [pair.name for pair in pairs]
         self._distances: Callable[[tuple[Buffer, ...]], Array] = compiled_distances(pairs, layout)
-        self._q, self._t = channels.place(topic, "q"), channels.place("/timing", "scheduled")
+        self._q, self._t = channels.columns(topic, "q"), channels.columns("/timing", "scheduled")
         self._least, self._at = np.full(len(pairs), np.inf), np.full(len(pairs), np.nan)
         self._rows: list[tuple[float, Array]] = []
 

@@ -43,15 +43,15 @@ class ContactChanges:
 
     def __init__(self, bed: Testbed, channels: Channels) -> None:
         self._names = [contact.name for contact in bed.contacts]
-        self._t, self._tick = channels.place("/timing", "scheduled"), channels.place("/timing", "tick")
-        self._places = [channels.place("/truth", entry) for entry in ("closed", "caught", "lost")]
+        self._t, self._tick = channels.columns("/timing", "scheduled"), channels.columns("/timing", "tick")
+        self._columns = [channels.columns("/truth", entry) for entry in ("closed", "caught", "lost")]
         self._before: Array | None = None
 
     def look(self, rows: Array) -> Iterator[Change]:
         """The changes in these rows."""
         if not self._names or not len(rows):
             return
-        watched = np.hstack([rows[:, place] for place in self._places])
+        watched = np.hstack([rows[:, columns] for columns in self._columns])
         before = np.vstack((watched[0] if self._before is None else self._before, watched[:-1]))
         self._before = watched[-1]
         for i in np.flatnonzero((watched != before).any(axis=1) & np.isfinite(watched).all(axis=1)):

@@ -22,7 +22,7 @@ class ContactSummary:
     """Gathers the largest forces and the changes."""
 
     def __init__(self, bed: Testbed, channels: Channels) -> None:
-        self._bed, self._places = bed, {e: channels.place("/truth", e) for e in ("closed", "wrench", "squeeze")}
+        self._bed, self._columns = bed, {e: channels.columns("/truth", e) for e in ("closed", "wrench", "squeeze")}
         n = len(bed.contacts)
         self._linear = 2 if bed.planar else 3
         self._force, self._moment, self._closed = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -35,12 +35,12 @@ class ContactSummary:
         """Process the next rows."""
         if not self._bed.contacts:
             return
-        wrench = np.nan_to_num(rows[:, self._places["wrench"]]).reshape(len(rows), len(self._force), -1)
+        wrench = np.nan_to_num(rows[:, self._columns["wrench"]]).reshape(len(rows), len(self._force), -1)
         sizes = (np.linalg.norm(part, axis=2).max(axis=0) for part in np.split(wrench, [self._linear], axis=2))
         self._force, self._moment = (np.maximum(x, y) for x, y in zip((self._force, self._moment), sizes, strict=True))
         # 1 closed, 2 slipping; 3 is out of reach
-        self._closed += np.isin(rows[:, self._places["closed"]], (1, 2)).sum(axis=0)
-        squeeze = np.nan_to_num(rows[:, self._places["squeeze"]])
+        self._closed += np.isin(rows[:, self._columns["closed"]], (1, 2)).sum(axis=0)
+        squeeze = np.nan_to_num(rows[:, self._columns["squeeze"]])
         self._squeeze = np.maximum(self._squeeze, squeeze.max(axis=0))
         self._squares = np.cumsum(np.vstack((self._squares, np.square(squeeze))), axis=0)[-1]
         self._n += len(rows)

@@ -22,10 +22,10 @@ class EnergySummary:
     """Gathers both; rows without a truth count by the estimate, which knows no elastic energy."""
 
     def __init__(self, bed: Testbed, channels: Channels) -> None:
-        places = [channels.place("/applied", f"{name}.values") for name in bed.devices_of(Motors)]
-        self._torque = [i for place in places if isinstance(place, slice) for i in range(place.start, place.stop)]
+        slices = [channels.columns("/applied", f"{name}.values") for name in bed.devices_of(Motors)]
+        self._torque = [i for part in slices if isinstance(part, slice) for i in range(part.start, part.stop)]
         joints = [motor.joint for motor in bed.motors]
-        self._truth, self._estimate = channels.place("/truth", "q"), channels.place("/state", "q")
+        self._truth, self._estimate = channels.columns("/truth", "q"), channels.columns("/state", "q")
         self._true = [bed.layout.joint_q(joint) for joint in joints]
         known = [c.name for c in bed.known.positions]
         self._known = [known.index(joint) if joint in known else -1 for joint in joints]

@@ -43,7 +43,7 @@ class StateChanges:
 
     def __init__(self, bed: Testbed, channels: Channels) -> None:
         self._names: tuple[str, ...] = getattr(bed.behaviour, "state_names", ())
-        self._t, self._tick = channels.place("/timing", "scheduled"), channels.place("/timing", "tick")
+        self._t, self._tick = channels.columns("/timing", "scheduled"), channels.columns("/timing", "tick")
         task = channels.topic("/reference").entries.get("task")
         self._column = channels.column("/reference", "machine_state") if task else None
         self._before: int | None = None
@@ -69,8 +69,8 @@ class MachineSummary:
     def __init__(self, bed: Testbed, channels: Channels) -> None:
         self._bed, self._changes = bed, StateChanges(bed, channels)
         self._is_machine = "task" in channels.topic("/reference").entries
-        self._places = {entry: channels.place("/truth", entry) for entry in ("closed", "q", "u")}
-        self._t = channels.place("/timing", "scheduled")
+        self._columns = {entry: channels.columns("/truth", entry) for entry in ("closed", "q", "u")}
+        self._t = channels.columns("/timing", "scheduled")
         rates = [c.name for c in bed.velocities]
         joints = [unit.joint for device in bed.devices_of(MomentumWheels).values() for unit in device.units]
         self._wheels = {joint: rates.index(joint) for joint in joints if joint in rates}
@@ -90,11 +90,11 @@ class MachineSummary:
             if note := self._failing.get(change.name):
                 self._failed = {"t_s": change.t, "state": note.name, "doing": note.doing, "after": change.before}
         with_before = rows if self._last is None else np.vstack((self._last, rows))
-        closed = with_before[:, self._places["closed"]]
+        closed = with_before[:, self._columns["closed"]]
         for i, j in zip(*np.nonzero((closed[1:] == 1) & (closed[:-1] != 1)), strict=True):
             self._catches.append(self._catch(self._bed.contacts[j], with_before[i]))
         if self._wheels:
-            speed = np.abs(np.nan_to_num(rows[:, self._places["u"]][:, list(self._wheels.values())]))
+            speed = np.abs(np.nan_to_num(rows[:, self._columns["u"]][:, list(self._wheels.values())]))
             self._peak, self._final = np.maximum(self._peak, speed.max(axis=0)), speed[-1]
         self._last = rows[-1:].copy()
 
@@ -112,7 +112,7 @@ class MachineSummary:
 
     def _catch(self, contact: Contact, row: Array) -> CatchMetrics:
         """Distance and relative speed of the two sides, at the tick that closed the contact."""
-        q, u = row[self._places["q"]], row[self._places["u"]]
+        q, u = row[self._columns["q"]], row[self._columns["u"]]
         miss, speed = (
             float(np.linalg.norm(np.subtract(*pair)))
             for pair in zip(*(self._motion(side, q, u) for side in (contact.first, contact.second)), strict=True)

@@ -107,13 +107,13 @@ class RowAssembly:
         ):
             raise LayoutError(f"{channel.topic} has two channels")
         if self._numbers.keys() >= expected.keys():
-            places: list[int] = []
+            offsets: list[int] = []
             same = b""
             for topic, start, size in zip(self._topics, self._offsets, self._sizes, strict=True):
                 head = _RECORD.pack(Opcode.MESSAGE, size - _BODY, self._numbers[topic.name])
-                places += (*range(start, start + len(head)), *range(start + _DATA, start + _DATA + len(CDR_HEADER)))
+                offsets += (*range(start, start + len(head)), *range(start + _DATA, start + _DATA + len(CDR_HEADER)))
                 same += head + CDR_HEADER
-            self._same = np.array(places), np.frombuffer(same, np.uint8)
+            self._same = np.array(offsets), np.frombuffer(same, np.uint8)
 
     def _take_message(self, name: str, message: bytes) -> bool:
         """Whether a row is complete with this message."""
@@ -159,7 +159,7 @@ class RowAssembly:
     def _rows_at(self, view: npt.NDArray[np.uint8], at: int, n: int) -> int:
         """How many of the next n are whole rows."""
         assert self._same is not None
-        places, same = self._same
+        offsets, same = self._same
         messages = view[at : at + n * self._stride].reshape(n, self._stride)
-        right = (messages.take(places, axis=1) == same).all(axis=1)
+        right = (messages.take(offsets, axis=1) == same).all(axis=1)
         return n if right.all() else int(np.argmin(right))

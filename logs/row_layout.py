@@ -53,15 +53,15 @@ class RowLayout:
 
     def __init__(self, topics: Mapping[str, Mapping[str, Entry]]) -> None:
         topics_so_far: list[Topic] = []
-        self._places_by_entry: dict[tuple[str, str], int | slice] = {}
+        self._columns_by_entry: dict[tuple[str, str], int | slice] = {}
         at = 0
         for name, entries in topics.items():
             start = at
             for entry, values in entries.items():
                 one = isinstance(values, Coordinate)
-                place = at if one else slice(at, at + len(values))
+                columns = at if one else slice(at, at + len(values))
                 at += 1 if one else len(values)
-                self._places_by_entry[name, entry] = place
+                self._columns_by_entry[name, entry] = columns
             topics_so_far.append(Topic(name, entries, start, at))
         self.topics = tuple(topics_so_far)
         self.width = at
@@ -80,9 +80,9 @@ class RowLayout:
         names = [topic.name for topic in self.topics]
         raise InputError("no such topic", key="topic", value=name, expected=one_of(name, names))
 
-    def place(self, topic: str, entry: str) -> int | slice:
-        """Columns of an entry of a record: `rows[:, channels.place("/state", "q")]` is q over time."""
-        return self._places_by_entry[topic, entry]
+    def columns(self, topic: str, entry: str) -> int | slice:
+        """Columns of an entry of a record: `rows[:, channels.columns("/state", "q")]` is q over time."""
+        return self._columns_by_entry[topic, entry]
 
     def column(self, topic: str, key: str) -> int:
         """Column of a single value: `rows[:, channels.column("/state", "base_x_m")]` is x over time.

@@ -19,8 +19,8 @@ class RowReading(RowLayout):
         #: by topic: where its values stand, and what makes its record of them
         self._read_by: dict[str, tuple[tuple[int | slice, ...], Callable[[list[Any]], Any]]] = {}
         for name, entries in topics.items():
-            places = tuple(self.place(name, entry) for entry in entries)
-            self._read_by[name] = places, reading(name, entries, command=topics["/command"])
+            columns = tuple(self.columns(name, entry) for entry in entries)
+            self._read_by[name] = columns, reading(name, entries, command=topics["/command"])
 
     def read(self, row: Array) -> Tick:
         """All records of a tick."""
@@ -52,5 +52,5 @@ class RowReading(RowLayout):
         return demand
 
     def _read(self, row: Array, topic: str) -> Any:
-        places, record = self._read_by[topic]
-        return record([row[place] if isinstance(place, slice) else row.item(place) for place in places])
+        columns, record = self._read_by[topic]
+        return record([row[at] if isinstance(at, slice) else row.item(at) for at in columns])

@@ -51,7 +51,7 @@ class RowRules:
                     self._flags[column] = name
                 elif (topic.name, entry) == ("/truth", "closed"):
                     self._contacts[column] = name
-        self._codes = {(channels.column(*place), " ".join(place)): codes for place, codes in _CODES.items()}
+        self._codes = {(channels.column(*name), " ".join(name)): codes for name, codes in _CODES.items()}
         self._last_tick = -1.0
         self._n = 0  #: rows so far
 

@@ -67,7 +67,7 @@ class Summary:
 
     def __init__(self, bed: Testbed, channels: Channels) -> None:
         self._bed, self._channels = bed, channels
-        at = channels.place
+        at = channels.columns
         self._t, self._tick = at("/timing", "scheduled"), at("/timing", "tick")
         self._ready, self._reason = at("/state", "ready"), at("/verdict", "reason")
         self._reference, self._estimate, self._truth = (
@@ -284,8 +284,8 @@ def metrics(log: Log) -> RunSummary:
 
 def _columns(channels: Channels, devices: Iterable[str]) -> list[int]:
     """Columns of the applied values of these actuators, device after device."""
-    places = [channels.place("/applied", f"{name}.values") for name in devices]
-    return [i for place in places if isinstance(place, slice) for i in range(place.start, place.stop)]
+    slices = [channels.columns("/applied", f"{name}.values") for name in devices]
+    return [i for part in slices if isinstance(part, slice) for i in range(part.start, part.stop)]
 
 
 def _added(total: Array, rows: Array) -> Array:

@@ -34,7 +34,7 @@ class UnloadingChanges:
         wheel = bed.controller.allocation.yaw_wheel if bed.controller else None
         self._wheel, self._before = wheel.joint if wheel else "", 0.0
         if wheel:
-            u = channels.place("/state", "u")
+            u = channels.columns("/state", "u")
             assert isinstance(u, slice)
             self._columns = [
                 channels.column("/sample", "t_s"),

@@ -20,7 +20,7 @@ static double *bank_state(const struct bank *b) { return b->memory + BANK_OPENIN
 /* Command the openings; those that the valves accept are `bank_accepted`. */
 static void bank_command(const struct bank *b, double t, const double *opening)
 {
-    double *m = b->memory, found[b->size];
+    double *m = b->memory, state[b->size];
     size_t bytes = sizeof(double) * (size_t)b->n;
     int is_same = m[BANK_IS_COMMANDED] && !memcmp(bank_commanded(b), opening, bytes);
     if (is_same && !(t >= m[BANK_NEXT_CLOSE] - SAME_TIME))
@@ -29,21 +29,21 @@ static void bank_command(const struct bank *b, double t, const double *opening)
     memcpy(bank_commanded(b), opening, bytes);
     const struct kernel *k = b->command;
     k->arg[0] = bank_state(b), k->arg[1] = b->timing, k->arg[2] = &t, k->arg[3] = bank_commanded(b);
-    k->res[0] = found, k->res[1] = bank_accepted(b), k->res[2] = &m[BANK_NEXT_CLOSE];
+    k->res[0] = state, k->res[1] = bank_accepted(b), k->res[2] = &m[BANK_NEXT_CLOSE];
     evaluate(k);
-    copy(bank_state(b), found, b->size);
+    copy(bank_state(b), state, b->size);
     double until = t + b->timing[0];
     m[BANK_STEADY_UNTIL] = until < m[BANK_STEADY_UNTIL] ? until : m[BANK_STEADY_UNTIL];
 }
 
 static void bank_move(const struct bank *b, double t0, double t1, double *mean)
 {
-    double found[b->size], times[] = {t0, t1};
+    double state[b->size], times[] = {t0, t1};
     const struct kernel *k = b->move;
     k->arg[0] = bank_state(b), k->arg[1] = b->timing, k->arg[2] = &times[0], k->arg[3] = &times[1];
-    k->res[0] = found, k->res[1] = mean, k->res[2] = bank_steady(b), k->res[3] = &b->memory[BANK_STEADY_UNTIL];
+    k->res[0] = state, k->res[1] = mean, k->res[2] = bank_steady(b), k->res[3] = &b->memory[BANK_STEADY_UNTIL];
     evaluate(k);
-    copy(bank_state(b), found, b->size);
+    copy(bank_state(b), state, b->size);
 }
 
 /* Mean opening of each valve from t0 to t1. */

@@ -349,7 +349,7 @@ def _units(devices: Mapping[str, Kind], name: str, size: Callable[[Kind], int]) 
 
 def _column(channels: Channels, topic: str, entry: str) -> slice:
     """Where an entry stands in a row."""
-    column = channels.place(topic, entry)
+    column = channels.columns(topic, entry)
     return column if isinstance(column, slice) else slice(column, column + 1)
 
 

@@ -70,7 +70,7 @@ class ParallelRuns(CompiledRun):
         self._pointers = np.zeros((3, n), dtype=np.uint64)
         self._pointers[2] = self._stretch.ctypes.data + self._stretch.strides[0] * np.arange(n, dtype=np.uint64)
         self._demands = np.zeros((n, len(bed.known.velocities)))
-        self._ready = run.channels.place("/state", "ready")
+        self._ready = run.channels.columns("/state", "ready")
 
     def restart_run(self, i: int, seed: int) -> None:
         """Begin run i anew, and run it until its state is estimated."""

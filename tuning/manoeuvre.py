@@ -35,7 +35,7 @@ def last_manoeuvre(log: Log, seconds: float | None, since: float = 0.0) -> Log |
     Log
         Of the manoeuvre alone, with a summary of its own; None where it has not ended yet.
     """
-    rows, columns = log.rows, log.channels.place
+    rows, columns = log.rows, log.channels.columns
     rows = rows[rows[:, columns("/sample", "t")] >= since]
     asked = rows[:, columns("/operation", "request")]
     reply = rows[:, columns("/operation", "reply")]

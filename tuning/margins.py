@@ -43,7 +43,7 @@ def followed_indices(bed: Testbed) -> list[int]:
 
 def margin(log: Log, name: str) -> float:
     """The smallest margin of a run to the limits of one reason; NaN of a run in which the state was never known."""
-    rows = log.rows[log.rows[:, log.channels.place("/state", "ready")] == 1.0]
+    rows = log.rows[log.rows[:, log.channels.columns("/state", "ready")] == 1.0]
     if not len(rows):
         return float("nan")
     least = min((float(np.min(values)) for values in _MARGINS[name](log, rows)), default=float("nan"))
@@ -54,7 +54,7 @@ def _table_edge(log: Log, rows: Array) -> Iterator[Array]:
     bed = log.bed
     assert bed.safety.table_m is not None
     lower, upper = bed.safety.table_m[:2], bed.safety.table_m[2:]
-    q = rows[:, log.channels.place("/state", "q")]
+    q = rows[:, log.channels.columns("/state", "q")]
     for module in _floating(bed):
         for i, low, high in zip(_indices(bed.known.root_q(module)), lower, upper, strict=False):
             yield _in_range(q[:, i], low, high)
@@ -62,7 +62,7 @@ def _table_edge(log: Log, rows: Array) -> Iterator[Array]:
 
 def _base_too_fast(log: Log, rows: Array) -> Iterator[Array]:
     bed = log.bed
-    u = rows[:, log.channels.place("/state", "u")]
+    u = rows[:, log.channels.columns("/state", "u")]
     for module in _floating(bed):
         x, y, heading = _indices(bed.known.root_u(module))
         if bed.safety.base_speed_m_s:
@@ -72,19 +72,19 @@ def _base_too_fast(log: Log, rows: Array) -> Iterator[Array]:
 
 
 def _joint_limit(log: Log, rows: Array) -> Iterator[Array]:
-    q = rows[:, log.channels.place("/state", "q")]
+    q = rows[:, log.channels.columns("/state", "q")]
     for limit in log.bed.safety.joints:
         yield _in_range(q[:, log.bed.known.joint_q(limit.joint)], limit.lower_rad, limit.upper_rad)
 
 
 def _joint_too_fast(log: Log, rows: Array) -> Iterator[Array]:
-    u = rows[:, log.channels.place("/state", "u")]
+    u = rows[:, log.channels.columns("/state", "u")]
     for limit in log.bed.safety.joints:
         yield 1 - np.abs(u[:, log.bed.known.joint_u(limit.joint)]) / limit.rate_rad_s
 
 
 def _tracking_error(log: Log, rows: Array) -> Iterator[Array]:
-    bed, columns = log.bed, log.channels.place
+    bed, columns = log.bed, log.channels.columns
     error = np.abs(rows[:, columns("/state", "q")] - rows[:, columns("/reference", "q")])
     most = {"m": bed.safety.tracking_error_m, "rad": bed.safety.tracking_error_rad}
     for i in followed_indices(bed):
@@ -93,14 +93,14 @@ def _tracking_error(log: Log, rows: Array) -> Iterator[Array]:
 
 
 def _sensor_stale(log: Log, rows: Array) -> Iterator[Array]:
-    ages = rows[:, log.channels.place("/state", "ages")]
+    ages = rows[:, log.channels.columns("/state", "ages")]
     for i, name in enumerate(log.bed.sensors):
         yield 1 - ages[:, i] / log.bed.age_limit(name)
 
 
 def _torque(log: Log, rows: Array) -> Iterator[Array]:
     for name, motors in log.bed.devices_of(Motors).items():
-        torque = np.abs(rows[:, log.channels.place("/command", f"setpoint.{name}")])
+        torque = np.abs(rows[:, log.channels.columns("/command", f"setpoint.{name}")])
         yield 1 - torque / np.array([unit.torque_limit_n_m for unit in motors.units])
 
 

@@ -176,7 +176,7 @@ _PROPELLANT = {"propellant_n_s": "impulse_n_s", "propellant_g": "mass_g", "pulse
 def settling_time(log: Log, band: Band) -> float:
     """From the end of the reference's motion until all errors stay within the band [s]; infinite where they do not."""
     bed = log.bed
-    columns = log.channels.place
+    columns = log.channels.columns
     rows = log.rows
     ready = rows[:, columns("/state", "ready")] == 1.0
     truth = rows[:, columns("/truth", "q")][:, [bed.positions.index(c) for c in bed.known.positions]]
@@ -215,9 +215,9 @@ def elastic_energy(log: Log) -> float:
     """Largest strain energy of the flexible links [J]."""
     energy = Energy(log.bed.modules)
     rows = log.rows[::_EVERY]
-    rows = rows[np.isfinite(rows[:, log.channels.place("/truth", "q")]).all(axis=1)]
-    q = rows[:, log.channels.place("/truth", "q")]
-    u = rows[:, log.channels.place("/truth", "u")]
+    rows = rows[np.isfinite(rows[:, log.channels.columns("/truth", "q")]).all(axis=1)]
+    q = rows[:, log.channels.columns("/truth", "q")]
+    u = rows[:, log.channels.columns("/truth", "u")]
     return max((energy.balance(a, b).strain for a, b in zip(q, u, strict=True)), default=float("nan"))
 
 

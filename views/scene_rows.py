@@ -29,16 +29,16 @@ class SceneRows:
     """The scene of a testbed, to be looked up in rows; `first` is the first row, whose finite values are known."""
 
     def __init__(self, bed: Testbed, channels: Channels, first: Array) -> None:
-        truth = channels.place("/truth", "q")
+        truth = channels.columns("/truth", "q")
         has_truth = bed.controller is None or not np.isnan(first[truth]).all()
         #: the modules whose motion is known
         self.modules = bed.modules if has_truth else bed.known.modules
         positions = bed.positions if has_truth else bed.known.positions
-        self._q = truth if has_truth else channels.place("/state", "q")
-        self._ready, self._needs_ready = channels.place("/state", "ready"), not has_truth
-        self._reference = channels.place("/reference", "q")
-        self._closed = channels.place("/truth", "closed")
-        self._opening = [channels.place("/applied", f"{name}.values") for name in bed.devices_of(Thrusters)]
+        self._q = truth if has_truth else channels.columns("/state", "q")
+        self._ready, self._needs_ready = channels.columns("/state", "ready"), not has_truth
+        self._reference = channels.columns("/reference", "q")
+        self._closed = channels.columns("/truth", "closed")
+        self._opening = [channels.columns("/applied", f"{name}.values") for name in bed.devices_of(Thrusters)]
         self._referenced = [positions.index(c) for c in bed.known.positions] if bed.controller else []
         self.scene = scene = Scene(bed, self.modules)
         bases = [s.base.reach for s in scene.silhouettes if s.base and (s.links or s.outlines)]

@@ -64,6 +64,6 @@ def thruster_units(n: int, size_m: float) -> list[dict[str, Any]]:
     if n > len(units):
         units += [((half, 0.0), [-1, 0]), ((0.0, half), [0, -1]), ((-half, 0.0), [1, 0]), ((0.0, -half), [0, 1])]
     return [
-        {"name": f"t{i}", "position_m": list(place), "direction": direction}
-        for i, (place, direction) in enumerate(units, start=1)
+        {"name": f"t{i}", "position_m": list(position), "direction": direction}
+        for i, (position, direction) in enumerate(units, start=1)
     ]

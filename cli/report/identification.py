@@ -42,8 +42,8 @@ def base_lines(identified: IdentifiedBase, expected: BaseInertia) -> Iterator[st
     yield f"table: drag {drag}, slope {tilt:.3g} g towards {direction:.3g} rad"
     yield _residual_line(identified.fit)
     if payload := identified.payload(expected):
-        mass, place = payload
-        yield f"a payload: {mass:.3g} kg more than in the file, as if at [{place[0]:.3f}, {place[1]:.3f}] m on the base"
+        mass, (x, y, *_) = payload
+        yield f"a payload: {mass:.3g} kg more than in the file, as if at [{x:.3f}, {y:.3f}] m on the base"
 
 
 def thrusters_table(identified: IdentifiedThrusters, device: Thrusters) -> Table:

@@ -24,7 +24,7 @@ from granite.mrds.system import System
 from granite.views.table import table, vector
 
 #: options of drivers that say where a device is
-_PLACES = ("port", "address", "server", "source")
+_ADDRESS_KEYS = ("port", "address", "server", "source")
 
 
 def bed_tables(bed: Testbed, whole: bool = True) -> Iterator[Table]:
@@ -142,8 +142,8 @@ def _driver(driver: PartTable | None) -> str:
     """The kind of a driver, and where its device is."""
     if driver is None:
         return "none (simulated)"
-    places = (getattr(driver, key, None) for key in _PLACES)
-    return " ".join([driver.kind, *(str(place) for place in places if place is not None)])
+    addresses = (getattr(driver, key, None) for key in _ADDRESS_KEYS)
+    return " ".join([driver.kind, *(str(address) for address in addresses if address is not None)])
 
 
 def _simulated_without_errors(device: object) -> Iterator[str]:

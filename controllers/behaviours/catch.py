@@ -87,7 +87,7 @@ class CatchObject(StateMachine):
         self._hand = f"{hand.module}_{hand.point}"
         self._base = [*range(layout.root_q(module).start, layout.root_q(module).stop)]
         self._arms = [i for i in range(layout.q[module.name].start, layout.q[module.name].stop) if i not in self._base]
-        joints, place, longest = arm_of(module, str(hand.point))
+        joints, shoulder_m, longest = arm_of(module, str(hand.point))
         own = {layout.joint_q(layout.name(module, joint)) for joint in joints}
         self._others = [i for i in self._arms if i not in own]
         if options.reach_m >= longest:
@@ -96,10 +96,10 @@ class CatchObject(StateMachine):
 
         def write() -> list[ca.Function]:
             grip = model.point(held.module, str(held.point))
-            shoulder = model.trees[module.name].point(module.root.name, tuple(place))
+            shoulder = model.trees[module.name].point(module.root.name, tuple(shoulder_m))
             # The object floats freely: its own acceleration is the drift.
-            found = [grip.position[:2], grip.velocity[:2], grip.drift[:2], shoulder.position[:2]]
-            return [ca.Function("grip", [model.q, model.u], [ca.densify(ca.vertcat(*found))])]
+            motion = [grip.position[:2], grip.velocity[:2], grip.drift[:2], shoulder.position[:2]]
+            return [ca.Function("grip", [model.q, model.u], [ca.densify(ca.vertcat(*motion))])]
 
         key = model.bed.fingerprint and f"{model.bed.fingerprint} {options.contact}"
         self._grip = compile_once("grip", key, write)["grip"].run

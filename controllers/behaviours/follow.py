@@ -159,14 +159,14 @@ def _sampled(path: str, content: Mapping[str, Any]) -> Any:
     if not is_function(path):
         if duration is not None:
             raise InputError(key="duration_s", value=duration, expected="none: a file has its own times")
-        found = read_csv(path, gap if isinstance(gap, int | float) else None)
+        samples = read_csv(path, gap if isinstance(gap, int | float) else None)
     elif isinstance(duration, int | float) and duration > 0 and isinstance(sample, int | float) and sample > 0:
-        found = sample_function(path, float(duration), float(sample))
+        samples = sample_function(path, float(duration), float(sample))
     elif duration is None:
         raise InputError.missing("duration_s", "a number, because a function does not say when it ends")
     else:
         return None  # the table's own check names the number
-    return {**found.model_dump(), "source": _source(content)}
+    return {**samples.model_dump(), "source": _source(content)}
 
 
 def _refuse_short_steps(samples: Samples, period: float) -> None:

@@ -1,4 +1,4 @@
-"""Hands of a vehicle: for each grip its place, the point that takes hold, the joints of its arm, and their reach."""
+"""Hands of a vehicle: for each grip its position, the point that takes hold, the joints of its arm, and their reach."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Hand(NamedTuple):
 
     contact: str
     target: str  #: name of its point among the targets of the tasks
-    place: Array  #: of the grip [m]
+    position: Array  #: of the grip [m]
     joints: tuple[int, ...]  #: of its arm, indices in q and u
     shoulder: Array  #: first joint of the arm, in the axes of the root [m]
     reach: float  #: from the shoulder to the hand with a straight arm [m]
@@ -27,7 +27,7 @@ class Hand(NamedTuple):
 
 def hands_of(model: ControlModel, key: str, contacts: tuple[str, ...]) -> dict[str, Hand]:
     """The hand of each contact, which must pin a point of a floating planar module to the ground."""
-    bed, found = model.bed, {}
+    bed, hands = model.bed, {}
     for name in contacts:
         contact = next(c for c in bed.contacts if c.name == name)
         side, ground = _sides(contact, key)
@@ -39,12 +39,12 @@ def hands_of(model: ControlModel, key: str, contacts: tuple[str, ...]) -> dict[s
         joints, shoulder, reach = arm_of(module, str(side.point))
         at = tuple(model.layout.joint_q(model.layout.name(module, joint)) for joint in joints)
         target = f"{module.name}_{side.point}" if len(bed.modules) > 1 else str(side.point)
-        found[name] = Hand(name, target, np.array(ground[:2]), at, shoulder, reach)
-    return found
+        hands[name] = Hand(name, target, np.array(ground[:2]), at, shoulder, reach)
+    return hands
 
 
 def _sides(contact: Contact, key: str) -> tuple[Side, tuple[float, ...]]:
-    """The side of the hand, and the place of the grip on the ground."""
+    """The side of the hand, and the position of the grip on the ground."""
     first, second = contact.first, contact.second
     if (first.module == GROUND) == (second.module == GROUND):
         raise InputError(f"contact '{contact.name}' joins no ground", key=key, expected="a bar that stands still")
@@ -52,7 +52,7 @@ def _sides(contact: Contact, key: str) -> tuple[Side, tuple[float, ...]]:
 
 
 def arm_of(module: Module, point: str) -> tuple[list[str], Array, float]:
-    """Joints from the root to the point, place of the first one, and length of the straight arm behind it."""
+    """Joints from the root to the point, position of the first one, and length of the straight arm behind it."""
     tip = next(p for p in module.points if p.name == point)
     carriers = {joint.child: joint for joint in module.joints}
     chain: list[Joint] = []

@@ -73,11 +73,11 @@ class HeldGrips:
         #: first joint of each arm, which is fixed, and the length of the straight arm [m]
         arms = [arm_of(grip.arm, grip.tip)[1:] for grip in self._grips]
         roots = [
-            model.trees[grip.arm.name].point(grip.arm.root.name, tuple(place)).position[:2]
-            for grip, (place, _) in zip(self._grips, arms, strict=True)
+            model.trees[grip.arm.name].point(grip.arm.root.name, tuple(root)).position[:2]
+            for grip, (root, _) in zip(self._grips, arms, strict=True)
         ]
-        found = ca.Function("shoulders", [model.q], [ca.horzcat(*roots)])
-        self._shoulders: Array = np.array(found(np.zeros(model.q.numel()))).T
+        shoulders = ca.Function("shoulders", [model.q], [ca.horzcat(*roots)])
+        self._shoulders: Array = np.array(shoulders(np.zeros(model.q.numel()))).T
         self._longest: Array = np.array([longest for _, longest in arms])
         #: pose and rates of the object
         self._filtered: tuple[Array, Array] | None = None
@@ -119,7 +119,7 @@ class HeldGrips:
         """Whether every hand pushes its grip, by force gauges; always without them."""
         return self._push is None or bool((self._push((state.q, state.gauges)) > self._least_n).all())
 
-    def places(self, state: State) -> Array:
+    def grip_positions(self, state: State) -> Array:
         """Where the grips are, by the estimate without the filter [m]."""
         x: Array = self._motion((state.q, state.u)).reshape(4, -1, 2)[0]
         return x
@@ -135,8 +135,8 @@ class HeldGrips:
         """Whether an arm can't reach its grip where the object is now."""
         return self._first_far(self.motions.x) is not None
 
-    def _first_far(self, places: Array) -> UnreachableGrip | None:
-        distances = np.linalg.norm(places - self._shoulders, axis=1)
+    def _first_far(self, grip_positions: Array) -> UnreachableGrip | None:
+        distances = np.linalg.norm(grip_positions - self._shoulders, axis=1)
         for grip, distance, longest in zip(self._grips, distances.tolist(), self._longest.tolist(), strict=True):
             if distance >= longest:
                 return UnreachableGrip(grip.contact.name, distance, longest)
@@ -150,13 +150,13 @@ def _functions(model: ControlModel, law: ReachAndCarry.Options, grips: tuple[Arm
         point.rotation[:2, :2] @ ca.DM(inward_axes(carried, grip.held, 2))
         for point, grip in zip(points, grips, strict=True)
     ]
-    found = [
+    motions = [
         *(point.position[:2] for point in points),
         *(point.velocity[:2] for point in points),
         *(point.drift[:2] for point in points),
         *(-pair[:, 0] for pair in axes),
     ]
-    functions = [ca.Function("grip_motions", [model.q, model.u], [ca.densify(ca.vertcat(*found))])]
+    functions = [ca.Function("grip_motions", [model.q, model.u], [ca.densify(ca.vertcat(*motions))])]
     if law.friction is not None:
         gauges = ca.SX.sym("gauges", n_gauge_signals(model.bed))
         wrenches = measured_wrenches(model, measured_grips(model.bed, grips, "controller.law.friction"), gauges)

@@ -36,10 +36,10 @@ def hold_table(bed: Testbed) -> TimeTable:
 
 def setpoints_of(bed: Testbed, closed: Collection[str]) -> list[Array]:
     """The set points of each of `bed.direct_actuators` that close these contacts."""
-    found = [NOTHING]
+    setpoints = [NOTHING]
     for device in bed.direct_actuators.values():
         values = np.zeros(len(device.signals(bed)))
         if isinstance(device, Grips):
             values = np.array([float(name in closed) for name in bed.grips])
-        found.append(values)
-    return found
+        setpoints.append(values)
+    return setpoints

@@ -58,7 +58,7 @@ class Leap(StateMachine):
         keys = [c.key for c in layout.positions]
         self._folded = given_coordinates(options.folded, keys, "behaviour.folded")
         self._crouched = given_coordinates(options.crouched, [keys[i] for i in self._base], "behaviour.crouched")
-        self._middle = np.mean([hand.place for hand in self._to.values()], axis=0)
+        self._middle = np.mean([hand.position for hand in self._to.values()], axis=0)
         refuse_unreachable(options, self._from, self._to)
         #: groups that were let go, and steps along the bar
         self._group = self._step = 0
@@ -118,7 +118,9 @@ class Leap(StateMachine):
         self._group += 1
         centre, heading = self._targets(now.state)[CENTRE], self._base[2]
         self._centre = Quintic.speed_change(now.t, 1.0, centre.x, centre.v, centre.v)
-        self._distance = float(np.linalg.norm(centre.x - np.mean([hand.place for hand in self._from.values()], axis=0)))
+        self._distance = float(
+            np.linalg.norm(centre.x - np.mean([hand.position for hand in self._from.values()], axis=0))
+        )
         self._still = _slowed(now)
         self._heading = float(self._path.at(now.t)[0][2])
         self._turn = Quintic.to_rest(now.t, 1.0, now.state.q[[heading]], np.zeros(1), now.state.q[[heading]])
@@ -183,7 +185,7 @@ class Leap(StateMachine):
         self._catch_at = max(self._predict(now), now.t + 0.5 * self._options.reach_s)
         targets = self._targets(now.state)
         self._hand_paths = {
-            name: Quintic.to_rest(now.t, self._catch_at - now.t, *targets[hand.target], hand.place)
+            name: Quintic.to_rest(now.t, self._catch_at - now.t, *targets[hand.target], hand.position)
             for name, hand in self._to.items()
         }
         self._still = _slowed(now)
@@ -214,7 +216,9 @@ class Leap(StateMachine):
         self._centre = Quintic.speed_change(now.t, self._options.settle_s, centre.x, centre.v, np.zeros(2))
         missing = [name for name in self._to if name not in now.holding]
         self._hand_paths = {
-            name: Quintic.to_rest(now.t, self._options.group_s, *targets[self._to[name].target], self._to[name].place)
+            name: Quintic.to_rest(
+                now.t, self._options.group_s, *targets[self._to[name].target], self._to[name].position
+            )
             for name in missing
         }
         self.sleep(now.t + self._options.group_s)
@@ -281,7 +285,9 @@ class Leap(StateMachine):
         self.gripping = self.gripping.difference({step.open})
         hand = self._hands[step.close]
         self._hand_paths = {
-            step.close: Quintic.to_rest(now.t, self._options.crawl_s, targets[hand.target].x, np.zeros(2), hand.place)
+            step.close: Quintic.to_rest(
+                now.t, self._options.crawl_s, targets[hand.target].x, np.zeros(2), hand.position
+            )
         }
         centre = targets[CENTRE].x
         self._centre = Quintic.to_rest(now.t, 1.0, centre, np.zeros(2), centre)
@@ -330,7 +336,7 @@ class Leap(StateMachine):
         away = {
             name
             for name in now.holding & self._hands.keys()
-            if np.linalg.norm(targets[self._hands[name].target].x - self._hands[name].place) > self._options.lost_m
+            if np.linalg.norm(targets[self._hands[name].target].x - self._hands[name].position) > self._options.lost_m
         }
         self.gripping = self.gripping - away
         return now.holding - away
@@ -387,7 +393,7 @@ class Leap(StateMachine):
         for name in group:
             hand = self._hands[name]
             x, v = targets[hand.target]
-            near = np.linalg.norm(x - hand.place) < self._options.close_m
+            near = np.linalg.norm(x - hand.position) < self._options.close_m
             if name not in self.gripping and not (near and np.linalg.norm(v) < self._options.close_m_s):
                 return
         self.gripping = self.gripping.union(group)

@@ -122,7 +122,7 @@ def refuse_unreachable(options: LeapOptions, start: dict[str, Hand], end: dict[s
     """Refuse a velocity that does not lead to the bar, or hands that could not meet their grips there."""
     velocity = np.array(options.velocity_m_s)
     speed = float(np.linalg.norm(velocity))
-    way = np.mean([h.place for h in end.values()], axis=0) - np.mean([h.place for h in start.values()], axis=0)
+    way = np.mean([h.position for h in end.values()], axis=0) - np.mean([h.position for h in start.values()], axis=0)
     if speed == 0 or velocity @ way <= 0:
         raise InputError(
             "it does not lead to the bar of behaviour.catch", key="behaviour.velocity_m_s", value=list(velocity),

@@ -48,13 +48,13 @@ class MoveCheck:
         self._model, self._inverse = model, model.compile_inverse()
         bed = model.bed
         motors = zip(bed.motors, model.driven, strict=True)
-        self._torques = {motor.joint: (place, motor.torque_limit_n_m) for motor, place in motors}
+        self._torques = {motor.joint: (index, motor.torque_limit_n_m) for motor, index in motors}
         self._reaches = []
         for name, device in bed.devices_of(Thrusters).items():
             module = device.pushed(bed)
             if module.dimension == "planar":
-                found = reach(thruster_matrix(device, "planar"), available_thrust(device))
-                self._reaches.append((name, model.wrench_slice(module), found))
+                reachable = reach(thruster_matrix(device, "planar"), available_thrust(device))
+                self._reaches.append((name, model.wrench_slice(module), reachable))
 
     def feasible(
         self, start: Array, legs: Sequence[Leg], *, stretch: bool, numbers: Sequence[int] = ()
@@ -66,16 +66,16 @@ class MoveCheck:
         InputError
             Where a target is outside the limits, no thruster can produce a needed force, or a leg is too fast.
         """
-        found, here = [], start
+        slow_enough, here = [], start
         for i, leg in enumerate(legs):
             there = np.where(np.isnan(leg.target), here, leg.target)
             try:
                 self.refuse_outside(there)
-                found.append(self._slow_enough(leg, here, there, stretch))
+                slow_enough.append(self._slow_enough(leg, here, there, stretch))
             except InputError as refusal:
                 raise refusal.within(f"behaviour.waypoints.{numbers[i] if numbers else i}") from None
             here = there
-        return tuple(found)
+        return tuple(slow_enough)
 
     def slowest(self, samples: Sequence[Motion]) -> LimitUse:
         """The need of a path that stretches it most."""
@@ -99,18 +99,18 @@ class MoveCheck:
         """What a path needs of each limit."""
         model, layout, safety = self._model, self._model.layout, self._model.bed.safety
         forces = [self._inverse(q, u, a)[1:] for q, u, a in samples]
-        for name, part, found in self._reaches:
+        for name, part, reachable in self._reaches:
             if not any(np.abs(wrench[part]).max() > 1e-9 for _, wrench in forces):
                 continue
-            least = min(found.factor(wrench[part]) for _, wrench in forces)
+            least = min(reachable.factor(wrench[part]) for _, wrench in forces)
             if least < 1e-6:
                 raise InputError(
-                    f"{name} can't produce {', '.join(found.missing())}", key="target",
+                    f"{name} can't produce {', '.join(reachable.missing())}", key="target",
                     expected="a layout of thrusters with force in every direction of the move",
                 )  # fmt: skip
             yield LimitUse(f"thrust of {name} in its direction", 1 / least, 2)
-        for joint, (place, limit) in self._torques.items():
-            most = max(abs(force[place]) for force, _ in forces)
+        for joint, (index, limit) in self._torques.items():
+            most = max(abs(force[index]) for force, _ in forces)
             yield LimitUse(f"torque limit of '{joint}'", most / limit, 2)
         for module in model.floating:
             if module.dimension == "planar":
@@ -120,8 +120,8 @@ class MoveCheck:
                 turning = max(abs(u[heading]) for _, u, _ in samples)
                 yield LimitUse("rate safety.base_rate_rad_s", turning / (safety.base_rate_rad_s or inf), 1)
         for joint_limit in safety.joints:
-            place = layout.joint_u(joint_limit.joint)
-            most = max(abs(u[place]) for _, u, _ in samples)
+            index = layout.joint_u(joint_limit.joint)
+            most = max(abs(u[index]) for _, u, _ in samples)
             yield LimitUse(f"rate of '{joint_limit.joint}' in safety.joints", most / joint_limit.rate_rad_s, 1)
 
     def refuse_outside(self, q: Array) -> None:

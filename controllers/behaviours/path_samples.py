@@ -94,13 +94,13 @@ def sample_function(path: str, duration_s: float, sample_s: float) -> Samples:
     keys: list[str] = []
     numbers = []
     for t in np.linspace(0.0, duration_s, count + 1).tolist():
-        found = _evaluated(function, t)
-        keys = keys or [TIME, *found]
-        if [TIME, *found] != keys:
+        pose = _evaluated(function, t)
+        keys = keys or [TIME, *pose]
+        if [TIME, *pose] != keys:
             raise InputError(
-                f"at t = {t:g} s it returned {', '.join(found) or 'nothing'}", expected=f"{', '.join(keys[1:])} as at 0"
+                f"at t = {t:g} s it returned {', '.join(pose) or 'nothing'}", expected=f"{', '.join(keys[1:])} as at 0"
             )
-        numbers.append([t, *found.values()])
+        numbers.append([t, *pose.values()])
     _refuse_keys(keys, "its result")
     return _samples(path, keys, numbers)
 
@@ -156,7 +156,7 @@ def _refuse_keys(keys: Sequence[str], where: str) -> None:
 def _numbers(row: Sequence[str], keys: Sequence[str], line: int) -> list[float]:
     if len(row) != len(keys):
         raise InputError(f"line {line}: {len(row)} values", expected=f"{len(keys)}, one for each column")
-    found = []
+    numbers = []
     for key, cell in zip(keys, row, strict=True):
         try:
             number = float(cell)
@@ -164,22 +164,22 @@ def _numbers(row: Sequence[str], keys: Sequence[str], line: int) -> list[float]:
             number = float("nan")
         if not isfinite(number):
             raise InputError(f"line {line}, column '{key}': {shown(cell.strip())}", expected="a finite number")
-        found.append(number)
-    return found
+        numbers.append(number)
+    return numbers
 
 
-def _refuse_times(times: Sequence[float], places: Sequence[str], gap_s: float | None) -> None:
+def _refuse_times(times: Sequence[float], lines: Sequence[str], gap_s: float | None) -> None:
     if len(times) < 2:
         raise InputError(f"{len(times)} rows of numbers", expected="at least 2")
     steps = np.diff(times)
-    for before, t, place in zip(times, times[1:], places[1:], strict=False):
+    for before, t, line in zip(times, times[1:], lines[1:], strict=False):
         if t <= before:
-            problem = f"{place}, column '{TIME}': {t:g} {'repeats' if t == before else 'goes back from'} {before:g}"
+            problem = f"{line}, column '{TIME}': {t:g} {'repeats' if t == before else 'goes back from'} {before:g}"
             raise InputError(problem, expected="times that rise")
     longest = _GAP * float(np.median(steps)) if gap_s is None else gap_s
     for i, step in enumerate(steps):
         if step > longest * (1 + 1e-9):
-            problem = f"{places[i + 1]}, column '{TIME}': a gap of {step:g} s after {times[i]:g}"
+            problem = f"{lines[i + 1]}, column '{TIME}': a gap of {step:g} s after {times[i]:g}"
             source = "ten usual steps" if gap_s is None else "gap_s"
             raise InputError(problem, expected=f"at most {longest:g} s ({source}), or a longer gap_s")
 

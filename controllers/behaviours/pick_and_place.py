@@ -159,9 +159,9 @@ class PickAndPlace(StateMachine):
 
     def act_reach(self, now: Instant) -> Action:
         q, u, a, task = self._blank(now)
-        found = self._held.motions
+        grips = self._held.motions
         offsets = (part.reshape(-1, 2) for part in self._offset.at(now.t))
-        rows = zip(self._hands, found.x, found.v, found.drift, *offsets, strict=True)
+        rows = zip(self._hands, grips.x, grips.v, grips.drift, *offsets, strict=True)
         for hand, x, v, drift, offset, rate, acceleration in rows:
             self.tasks.aim(task, hand, x + offset, v + rate, drift + acceleration, _HAND)
         return Action(q, u, a, task)
@@ -229,7 +229,9 @@ class PickAndPlace(StateMachine):
         """Whether a hand does not hold: it says so, its gauges show no contact, or it is not at its grip."""
         pushes = self._held.pushes(now.state)
         self._loose_ticks = 0 if pushes else self._loose_ticks + 1
-        away = _longest(self._hand_motions(now)[0] - self._held.places(now.state).ravel()) > self._options.lost_m
+        away = (
+            _longest(self._hand_motions(now)[0] - self._held.grip_positions(now.state).ravel()) > self._options.lost_m
+        )
         return not now.holding >= {*self._options.contacts} or self._loose_ticks > _LOOSE_TICKS or away
 
     def leave_settle(self, now: Instant) -> str | None:
@@ -324,8 +326,8 @@ class PickAndPlace(StateMachine):
 
     def _hand_motions(self, now: Instant) -> tuple[Array, Array]:
         """Positions of all hands, and their velocities."""
-        found = self._targets(now.state)
-        x, v = ([getattr(found[hand], key) for hand in self._hands] for key in ("x", "v"))
+        targets = self._targets(now.state)
+        x, v = ([getattr(targets[hand], key) for hand in self._hands] for key in ("x", "v"))
         return np.concatenate(x), np.concatenate(v)
 
     def _plan_offset(self, now: Instant, duration: float, before: float) -> None:

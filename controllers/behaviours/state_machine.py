@@ -191,8 +191,8 @@ class StateMachine:
             if self._plan is None:
                 q, u, a, task, done = self._call("act", now) or self.float(now)
                 return Reference(state.t, q, u, a, done, self._setpoints(), task)
-        found = self._plan_kernel.run((np.array([state.t]), state.q, state.u, self._plan.numbers))
-        q, u, a, task = np.split(found, self._parts)
+        motion = self._plan_kernel.run((np.array([state.t]), state.q, state.u, self._plan.numbers))
+        q, u, a, task = np.split(motion, self._parts)
         return Reference(state.t, q, u, a, self._plan.done, self._setpoints(), task)
 
     def _note_plan(self) -> None:

@@ -27,7 +27,7 @@ class TargetKinematics:
         self._names = [target.name for target in layout.targets]
 
         def write() -> list[ca.Function]:
-            found = ca.SX(0, 1)
+            motions = ca.SX(0, 1)
             for target in layout.targets:
                 if target.point is None:
                     tree, dynamics = model.trees[target.module], model.dynamics[target.module]
@@ -36,12 +36,12 @@ class TargetKinematics:
                 else:
                     point = model.point(target.module, target.point)
                     x, v = point.position[:2], point.velocity[:2]
-                found = ca.vertcat(found, x, v)
-            return [ca.Function("targets", [model.q, model.u], [found])]
+                motions = ca.vertcat(motions, x, v)
+            return [ca.Function("targets", [model.q, model.u], [motions])]
 
         self._run = compile_once("targets", model.bed.fingerprint, write)["targets"].run
 
     def __call__(self, state: State) -> dict[str, Motion]:
         """The motion of each target."""
-        found = self._run((state.q, state.u)).reshape(-1, 2, 2)
-        return {name: Motion(x, v) for name, (x, v) in zip(self._names, found, strict=True)}
+        motions = self._run((state.q, state.u)).reshape(-1, 2, 2)
+        return {name: Motion(x, v) for name, (x, v) in zip(self._names, motions, strict=True)}

@@ -55,11 +55,11 @@ class ZoneCheck:
         checks = (along, self._clearance, "", "safety.clearance_m"), (
             ahead, self._clearance / 2, "a brake from here would end ", "half of safety.clearance_m",
         )  # fmt: skip
-        for found, least, how, source in checks:
-            if not found.min() >= least:
-                k = int(np.argmax(~(found.min(axis=1) >= least)))
-                i = int(np.argmin(found[k]))
-                problem = f"at {rows[k][0]:.3g} s {self._pairs[i].name}: {how}{_away(found[k, i])}"
+        for clearances, least, how, source in checks:
+            if not clearances.min() >= least:
+                k = int(np.argmax(~(clearances.min(axis=1) >= least)))
+                i = int(np.argmin(clearances[k]))
+                problem = f"at {rows[k][0]:.3g} s {self._pairs[i].name}: {how}{_away(clearances[k, i])}"
                 raise InputError(problem, expected=f"at least {1e3 * least:g} mm, {source}")
 
 

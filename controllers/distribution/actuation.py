@@ -79,7 +79,7 @@ class Actuation:
         #: of the yaw wheel, from tick to tick
         self._unloading = no_unloading(bed)
         names = list(bed.actuators)
-        #: places of the devices among the actuators, and their sizes
+        #: indices of the devices among the actuators, and their sizes
         self._motor_devices, self._bank_devices, self._direct_devices = (
             {names.index(name): len(device.signals(bed)) for name, device in devices.items()}
             for devices in (bed.devices_of(Motors), bed.devices_of(Thrusters), bed.direct_actuators)
@@ -156,21 +156,21 @@ class Actuation:
         disturbance = state.disturbance if len(state.disturbance) else self._undisturbed
         force, wrench, planned, computed = demand.force, demand.wrench, NOTHING, []
         if self._resolves:
-            found = self._share((state.q, state.u, force, wrench, disturbance, self._unloading))
+            shared = self._share((state.q, state.u, force, wrench, disturbance, self._unloading))
             n_wrench, end = self._n_wrench, self._n_wrench + len(force)
-            wrench, force = found[:n_wrench], found[n_wrench:end]
+            wrench, force = shared[:n_wrench], shared[n_wrench:end]
             if len(self._unloading):
-                self._unloading[:], planned = found[end:-1], found[-1:]
+                self._unloading[:], planned = shared[end:-1], shared[-1:]
         arguments = [state.q, state.u, force, planned]
         for bank in self._banks:
             arguments.append(bank.open(t, wrench, state.faults))
-        found = self._deliver[self._contacts.follow(state.holding)](arguments)
+        delivered = self._deliver[self._contacts.follow(state.holding)](arguments)
         for part in self._torques:
-            computed.append(found[part])
+            computed.append(delivered[part])
         for bank in self._banks:
             computed.append(bank.opening)
         computed += direct
-        return Command(t, self._ordered(computed), found[self._n_motors :], self._unloading.copy())
+        return Command(t, self._ordered(computed), delivered[self._n_motors :], self._unloading.copy())
 
 
 def _refuse_a_wrench_twice(bed: Testbed) -> None:

@@ -84,5 +84,5 @@ class FlexibleArm:
 
 
 def _solve(A: Array, b: Array) -> Array:
-    found: Array = np.linalg.solve(A, b).astype(np.float64, copy=False)
-    return found
+    solution: Array = np.linalg.solve(A, b).astype(np.float64, copy=False)
+    return solution

@@ -158,12 +158,12 @@ class ForceDistribution:
         """
         self._evaluate(self._fields(grasp))
         if not self._is_limited[0]:
-            found = self._solve_free((self._data,))
-            primal, dual, gap = found[-3:].tolist()
+            answer = self._solve_free((self._data,))
+            primal, dual, gap = answer[-3:].tolist()
             if primal < _LARGEST_RESIDUAL and dual < _LARGEST_RESIDUAL and gap < _LARGEST_RESIDUAL:
                 first, last = self._n, self._n + self._n_joints
-                torque, base = found[first:last], found[last:-3]
-                return DistributedForce(found[: self._n_wrench], torque, _OPTIMAL, 0, primal, dual, gap, base)
+                torque, base = answer[first:last], answer[last:-3]
+                return DistributedForce(answer[: self._n_wrench], torque, _OPTIMAL, 0, primal, dual, gap, base)
         return self._solve_with_limits()
 
     def _solve_with_limits(self) -> DistributedForce:
@@ -211,7 +211,7 @@ class ForceDistribution:
             proximal = 1e-2 * np.trace(problem.H) / self._n if hard is None else 1e-3
             solution = asked.solve(**_settings(self.table), eps_prox=proximal, eta_prox=1e-9)
             spent += solution.iterations
-            if solution.found:
+            if solution.is_optimal:
                 return self._answer(solution, problem, outcome, spent, tuple(attempts))
             attempts.append(solution)
         return self._nothing(spent, tuple(attempts))

@@ -49,7 +49,7 @@ class QuadraticProgram(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """What the solver found."""
+    """The answer of the solver."""
 
     problem: QuadraticProgram
     x: Array
@@ -58,7 +58,7 @@ class Solution(NamedTuple):
     iterations: int
 
     @property
-    def found(self) -> bool:
+    def is_optimal(self) -> bool:
         """Whether it is an optimum."""
         return self.flag > 0 and bool(np.isfinite(self.x).all())
 

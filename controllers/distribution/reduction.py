@@ -72,8 +72,8 @@ def write(table: ForceDistributionTable, shape: GraspShape) -> CvxpyProblem:
     for i, options in enumerate(table.limit):
         tags.append(cp.Parameter(name=f"limit_{i}"))
         with _named(f"limit.{i}", options):
-            found = build("limit", options, shape).constraints(quantities)
-            constraints += [_tagged(constraint, tags[-1]) for constraint in found]
+            limits = build("limit", options, shape).constraints(quantities)
+            constraints += [_tagged(constraint, tags[-1]) for constraint in limits]
     return CvxpyProblem(cp.Problem(cp.Minimize(cost), constraints), quantities, tags)
 
 
@@ -81,10 +81,10 @@ def assign(written: CvxpyProblem, grasp: Grasp) -> None:
     """Give the parameters of the problem in CVXPY the values of a grasp, so that `problem.solve()` solves it."""
     symbols = {name: symbol for name, symbol in written.quantities.symbols.items() if getattr(grasp, name).size}
     values = ca.Function("values", list(symbols.values()), [value for _, value in written.quantities.values])
-    found = values.call(
+    results = values.call(
         [ca.DM(getattr(grasp, name).ravel().reshape(s.shape, order="F")) for name, s in symbols.items()]
     )
-    for (parameter, _), value in zip(written.quantities.values, found, strict=True):
+    for (parameter, _), value in zip(written.quantities.values, results, strict=True):
         parameter.value = np.array(value).reshape(parameter.shape)
     for tag in written.tags:
         tag.value = 0.0
@@ -100,34 +100,34 @@ def reduce(table: ForceDistributionTable, shape: GraspShape) -> list[ca.Function
     `without_limits`, of the block: the optimum that keeps the equations alone, with the same numbers.
     """
     written = write(table, shape)
-    found = _programme(written)
-    T, t0, rows = _eliminate(found)
-    H, f = T.T @ found.P @ T, T.T @ (found.P @ t0 + found.q)
-    A, b = found.A[rows, :] @ T, found.A[rows, :] @ t0 + found.b[rows]
+    problem = _programme(written)
+    T, t0, rows = _eliminate(problem)
+    H, f = T.T @ problem.P @ T, T.T @ (problem.P @ t0 + problem.q)
+    A, b = problem.A[rows, :] @ T, problem.A[rows, :] @ t0 + problem.b[rows]
     symbols = written.quantities.symbols
-    pairs = _opposite(A, list(symbols.values()), found.zero - (found.A.shape[0] - len(rows)))
+    pairs = _opposite(A, list(symbols.values()), problem.zero - (problem.A.shape[0] - len(rows)))
     kept = [i for i in range(len(rows)) if i not in pairs.values()]
-    equal = [rows[i] < found.zero for i in kept]
+    equal = [rows[i] < problem.zero for i in kept]
     lower = ca.vertcat(*(-b[i] for i in kept))
     upper = ca.vertcat(
         *(b[pairs[i]] if i in pairs else -b[i] if e else UNBOUNDED for i, e in zip(kept, equal, strict=True))
     )
     # The square of the object's equation is zero where it holds, so it changes no answer; but wrenches that no
     # objective sees, as those of a rigid arm in strain energy, would leave H almost singular.
-    motion = [i for i in kept if found.owner[rows[i]] == OBJECT]
+    motion = [i for i in kept if problem.owner[rows[i]] == OBJECT]
     # The cost is scaled to a mean of one on the diagonal, for the solver's tolerances are absolute.
     scale = ca.trace(H) / H.shape[0]
     H, f = H / scale + A[motion, :].T @ A[motion, :], f / scale + A[motion, :].T @ b[motion]
-    sense, owner = ca.DM([EQUALITY * e for e in equal]), ca.DM([found.owner[rows[i]] for i in kept])
+    sense, owner = ca.DM([EQUALITY * e for e in equal]), ca.DM([problem.owner[rows[i]] for i in kept])
     outputs = ca.vertcat(symbols["free_torque"], symbols["free_base"])
     output_map = ca.horzcat(symbols["torque_map"], symbols["base_map"])
     results: list[Any] = [H, f, A[kept, :].T, upper, lower, sense, owner, outputs, output_map]
     everything = ca.veccat(*(ca.densify(result) for result in results))
     read = {name: symbol for name, symbol in symbols.items() if ca.depends_on(everything, ca.vec(symbol))}
-    programme = ca.Function("programme", list(read.values()), [everything], list(read), ["data"])
+    data = ca.Function("programme", list(read.values()), [everything], list(read), ["data"])
     given = [ca.SX.sym("given", *result.shape) for result in results]
     judge = _judge(given, shape.n_wrench)
-    return [programme, judge, _without_limits(given, [i for i, e in enumerate(equal) if e], judge)]
+    return [data, judge, _without_limits(given, [i for i, e in enumerate(equal) if e], judge)]
 
 
 def _without_limits(given: list[ca.SX], equal: list[int], judge: ca.Function) -> ca.Function:
@@ -139,9 +139,9 @@ def _without_limits(given: list[ca.SX], equal: list[int], judge: ca.Function) ->
     x, multipliers = solved[:, n] - solved[:, :n] @ y, ca.SX(upper.shape[0], 1)
     multipliers[equal] = y
     data = ca.veccat(*given)
-    found = [x, *judge(data, x, ca.densify(multipliers))[:-1]]
+    outputs = [x, *judge(data, x, ca.densify(multipliers))[:-1]]
     names = ["x", "torque", "primal", "dual", "gap"]
-    return ca.Function("without_limits", [data], [ca.densify(part) for part in found], ["data"], names)
+    return ca.Function("without_limits", [data], [ca.densify(part) for part in outputs], ["data"], names)
 
 
 def _judge(given: list[ca.SX], n_wrench: int) -> ca.Function:
@@ -212,37 +212,37 @@ def _constant(tensor: Any, column: int) -> Array:
     return np.where(changed, 0.0, value)
 
 
-def _eliminate(found: _Programme) -> tuple[ca.SX, ca.SX, list[int]]:
+def _eliminate(programme: _Programme) -> tuple[ca.SX, ca.SX, list[int]]:
     """x = T y + t0 in what is left of it, and the rows that are left.
 
     A row that is zero is solved for a variable that CVXPY added, if its coefficient is known at start and all others
     in the row are left or solved for.
     """
-    n = found.A.shape[1]
-    own, solved, used = set(found.wrench), dict[int, int](), set[int]()
-    present = [{j for j in range(n) if found.A.has_nz(i, j)} for i in range(found.zero)]
+    n = programme.A.shape[1]
+    own, solved, used = set(programme.wrench), dict[int, int](), set[int]()
+    present = [{j for j in range(n) if programme.A.has_nz(i, j)} for i in range(programme.zero)]
     progress = True
     while progress:
         progress = False
-        for i in range(found.zero):
+        for i in range(programme.zero):
             unknown = present[i] - own - set(solved)
             if i in used or len(unknown) != 1:
                 continue
             (j,) = unknown
-            if found.constant[i, j]:
+            if programme.constant[i, j]:
                 solved[j], progress = i, True
                 used.add(i)
     # The wrenches first, then what could not be eliminated.
-    left = [*found.wrench, *(j for j in range(n) if j not in own and j not in solved)]
+    left = [*programme.wrench, *(j for j in range(n) if j not in own and j not in solved)]
     T, t0 = ca.SX(n, len(left)), ca.SX(n, 1)
-    for place, j in enumerate(left):
-        T[j, place] = 1.0
+    for column, j in enumerate(left):
+        T[j, column] = 1.0
     for j, i in solved.items():  # in the order in which they were found: each needs only those before it
-        row = ca.SX(found.A[i, :])
+        row = ca.SX(programme.A[i, :])
         row[j] = 0.0
-        T[j, :] = -(row @ T) / found.constant[i, j]
-        t0[j] = -(row @ t0 + found.b[i]) / found.constant[i, j]
-    return ca.sparsify(T), ca.sparsify(t0), [i for i in range(found.A.shape[0]) if i not in used]
+        T[j, :] = -(row @ T) / programme.constant[i, j]
+        t0[j] = -(row @ t0 + programme.b[i]) / programme.constant[i, j]
+    return ca.sparsify(T), ca.sparsify(t0), [i for i in range(programme.A.shape[0]) if i not in used]
 
 
 def _opposite(A: ca.SX, symbols: list[ca.SX], first: int) -> dict[int, int]:

@@ -66,7 +66,7 @@ def before_valves(model: ControlModel) -> ca.Function:
     if resolves(model):
         limits, torque, by_wheel = _Limits(model), force[model.driven], None
         if wheel:
-            motor, at, yaw = _places(model, wheel)
+            motor, at, yaw = _wheel_indices(model, wheel)
             unloading, M = _unloading(model, wheel, unloading), model.mass_matrix
             away = ca.sign(model.u[at] - wheel.set_point_rad_s)
             left = unloading * (-away * wheel.torque_n_m - d[yaw])
@@ -124,7 +124,7 @@ def _limited(model: ControlModel, torque: ca.SX, planned: ca.SX, a: ca.SX, free:
     that of `a`, as far as it can."""
     limits, wheel, by_wheel, motor = _Limits(model), model.bed.control.allocation.yaw_wheel, None, -1
     if wheel:
-        motor, at, yaw = _places(model, wheel)
+        motor, at, yaw = _wheel_indices(model, wheel)
         given, unit = ca.SX.zeros(model.n), ca.SX.zeros(model.n)
         given[[*free, at]], unit[at] = 1, 1
         asked = torque[motor] - a[yaw] / _response(model.mass_matrix, given, unit)[yaw]
@@ -132,12 +132,12 @@ def _limited(model: ControlModel, torque: ca.SX, planned: ca.SX, a: ca.SX, free:
         room = limits.room(motor, planned)
         by_wheel = ca.fmin(ca.fmax(asked, planned - room), planned + room)
     x = limits.change(torque, free, by_wheel)
-    found = torque + (model.mass_matrix @ x)[model.driven]
+    needed = torque + (model.mass_matrix @ x)[model.driven]
     for i in range(len(model.driven)):
         if i != motor:
             # A torque beyond the motor's limit is left as it is: the guard clamps and reports it.
-            found[i] = ca.if_else(ca.fabs(torque[i]) > limits.torque[i], torque[i], found[i])
-    return found
+            needed[i] = ca.if_else(ca.fabs(torque[i]) > limits.torque[i], torque[i], needed[i])
+    return needed
 
 
 class _Limits:
@@ -164,23 +164,23 @@ class _Limits:
         """
         model, n = self._model, self._model.n
         wheel = model.bed.control.allocation.yaw_wheel
-        motor = _places(model, wheel)[0] if wheel else -1
-        missing, is_given, found = ca.SX.zeros(n), ca.SX.zeros(n), ca.SX(torque)
+        motor = _wheel_indices(model, wheel)[0] if wheel else -1
+        missing, is_given, needed = ca.SX.zeros(n), ca.SX.zeros(n), ca.SX(torque)
         is_given[given] = 1
         x = ca.SX.zeros(n)
         for _ in range(_PASSES):
             for i, at in enumerate(model.driven):
-                asked = by_wheel if by_wheel is not None and i == motor else found[i]
+                asked = by_wheel if by_wheel is not None and i == motor else needed[i]
                 limited = ca.fmin(ca.fmax(asked, self._lower[i]), self._upper[i])
-                exceeds = ca.SX(1) if i == motor else ca.logic_or(is_given[at], limited != found[i])
+                exceeds = ca.SX(1) if i == motor else ca.logic_or(is_given[at], limited != needed[i])
                 missing[at] = ca.if_else(is_given[at], missing[at], ca.if_else(exceeds, limited - torque[i], 0.0))
                 is_given[at] = exceeds
             x = _response(model.mass_matrix, is_given, missing)
-            found = torque + (model.mass_matrix @ x)[model.driven]
+            needed = torque + (model.mass_matrix @ x)[model.driven]
         return x
 
 
-def _places(model: ControlModel, wheel: YawWheel) -> tuple[int, int, int]:
+def _wheel_indices(model: ControlModel, wheel: YawWheel) -> tuple[int, int, int]:
     """Of a yaw wheel: the number of its motor, and the indices of its rate and of its vehicle's yaw rate in u."""
     motor = [motor.joint for motor in model.bed.motors].index(wheel.joint)
     yaw = model.layout.root_u(model.layout.module_of(wheel.joint)).stop - 1
@@ -195,6 +195,6 @@ def _response(M: ca.SX, given: ca.SX, force: ca.SX) -> ca.SX:
 
 def _unloading(model: ControlModel, wheel: YawWheel, before: ca.SX) -> ca.SX:
     """1 while the thrusters unload the wheel: from `begin_ratio` of its highest rate down to `end_ratio`."""
-    motor, at, _ = _places(model, wheel)
+    motor, at, _ = _wheel_indices(model, wheel)
     off = ca.fabs(model.u[at] - wheel.set_point_rad_s) / rate_limits(model.bed)[motor]
     return ca.if_else(off > wheel.begin_ratio, 1.0, ca.if_else(off < wheel.end_ratio, 0.0, before))

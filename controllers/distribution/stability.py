@@ -36,8 +36,8 @@ class Stability(NamedTuple):
     @classmethod
     def of(cls, A: Array) -> Stability:
         """The eigenvalues of a plant."""
-        found = np.linalg.eigvals(A).astype(complex)
-        return cls(found[np.argsort(-found.real)])
+        eigenvalues = np.linalg.eigvals(A).astype(complex)
+        return cls(eigenvalues[np.argsort(-eigenvalues.real)])
 
     @property
     def largest(self) -> float:
@@ -103,8 +103,8 @@ def response(
     rest = distribution.build_problem(grasp_of(arms, matrix, np.zeros(n_y), where, turned))
     gradient = np.column_stack([problem.f - rest.f for problem in problems])
     N = null_space(rest.A[rest.sense == EQUALITY])
-    found: Array = -N @ np.linalg.solve(N.T @ rest.H @ N, N.T @ gradient)
-    return found[: shape.n_wrench]
+    step: Array = -N @ np.linalg.solve(N.T @ rest.H @ N, N.T @ gradient)
+    return step[: shape.n_wrench]
 
 
 def distributed(

@@ -77,8 +77,8 @@ class DisturbanceObserver:
 
     def expression(self, memory: ca.SX, impulse: ca.SX, observes: ca.SX) -> ca.SX:
         """The disturbance with the impulse M du of the last tick; unchanged unless `observes`."""
-        found = memory + ca.if_else(observes, ca.DM(self._gain) * impulse, 0.0)
-        return ca.fmin(ca.fmax(found, -ca.DM(self.limit)), ca.DM(self.limit))
+        after = memory + ca.if_else(observes, ca.DM(self._gain) * impulse, 0.0)
+        return ca.fmin(ca.fmax(after, -ca.DM(self.limit)), ca.DM(self.limit))
 
 
 def motor_torques(bed: Testbed) -> dict[int, float]:
@@ -97,7 +97,7 @@ def joint_frictions(bed: Testbed) -> dict[int, tuple[float, float]]:
 def weakest_thrust(bed: Testbed) -> dict[int, float]:
     """Force [N] and moment [N m] of the weakest thruster on each planar root, by the index of the velocity."""
     known = bed.known
-    found: dict[int, float] = {}
+    limit_by_index: dict[int, float] = {}
     for thrusters in bed.devices_of(Thrusters).values():
         module = thrusters.pushed(bed)
         if module.dimension != "planar":  # its root has other axes than the wrench
@@ -106,5 +106,5 @@ def weakest_thrust(bed: Testbed) -> dict[int, float]:
         force = [math.hypot(fx, fy) for fx, fy, _ in wrenches.T if fx or fy]
         moment = [m for m in wrenches[2] if m > 1e-9]
         limits = [min(force, default=math.inf)] * 2 + [min(moment, default=math.inf)]
-        found |= dict(zip(range(known.root_u(module).start, known.root_u(module).stop), limits, strict=True))
-    return found
+        limit_by_index |= dict(zip(range(known.root_u(module).start, known.root_u(module).stop), limits, strict=True))
+    return limit_by_index

@@ -73,10 +73,10 @@ def _readings(bed: Testbed, with_modes: bool) -> ca.Function:
     outputs["next_are_tared"] = are_tared
     if with_modes:
         # Until they are tared the readings are zero: links at rest are straight.
-        found: Any = mode_map(bed)
+        to_modes: Any = mode_map(bed)
         t, last = ca.SX.sym("t"), ca.SX.sym("last")
-        amplitude, rate = ca.SX.sym("amplitude", len(found)), ca.SX.sym("rate", len(found))
-        modes = filtered(ca.DM(found) @ readings, amplitude, rate, ca.fmax(t - last, bed.loop.period_s))
+        amplitude, rate = ca.SX.sym("amplitude", len(to_modes)), ca.SX.sym("rate", len(to_modes))
+        modes = filtered(ca.DM(to_modes) @ readings, amplitude, rate, ca.fmax(t - last, bed.loop.period_s))
         inputs |= {"sample_t": t, "memory_last": last, "memory_amplitude": amplitude, "memory_rate": rate}
         outputs |= {"next_last": t, "next_amplitude": modes[0], "next_rate": modes[1]}
     return named_function("gauges", inputs, outputs)

@@ -84,13 +84,13 @@ def _refuse_others(bed: Testbed) -> None:
 
 def _holders(bed: Testbed, carried: str) -> list[tuple[Module, Point, Point]]:
     """Arm, its point and that of the object, of every rigid grasp on it that stays closed."""
-    found = []
+    holders = []
     for contact in bed.contacts:
         sides = {side.module: str(side.point) for side in (contact.first, contact.second)}
         arms = [module for module in bed.controlled if module.name in sides and module.base == "fixed"]
         if contact.kind == "rigid_grasp" and carried in sides and arms and not bed.holds:
-            found.append((arms[0], _point(arms[0], sides), _point(bed.module(carried), sides)))
-    return found
+            holders.append((arms[0], _point(arms[0], sides), _point(bed.module(carried), sides)))
+    return holders
 
 
 def _point(module: Module, sides: dict[str, str]) -> Point:
@@ -140,8 +140,8 @@ def _kinematics(model: ControlModel) -> ca.Function:
         poses.append(ca.vertcat(position, quaternion / ca.norm_2(quaternion)))
         twists.append(twist)
         deviations.append(ca.sqrt(ca.jacobian(twist, u) ** 2 @ sigma**2))
-    found = (ca.densify(ca.vertcat(*part)) for part in (poses, twists, deviations))
-    return ca.Function("held_object", [q, u, sigma], list(found))
+    outputs = (ca.densify(ca.vertcat(*part)) for part in (poses, twists, deviations))
+    return ca.Function("held_object", [q, u, sigma], list(outputs))
 
 
 def _quaternion(R: ca.SX) -> ca.SX:

@@ -216,7 +216,7 @@ class KalmanEstimator:
                 "KALMAN_JOINT_EXTRA": [joint.extra.start for joint in self._joints],
                 "KALMAN_JOINT_N_EXTRA": [joint.n_extra for joint in self._joints],
                 "KALMAN_FIRST_KNOWN": [0, *accumulate(map(len, known))],
-                "KALMAN_KNOWN_PLACE": [place for pairs in known for place, _ in pairs],
+                "KALMAN_KNOWN_INDEX": [index for pairs in known for index, _ in pairs],
                 "KALMAN_KNOWN_ANGLE": [angle for pairs in known for _, angle in pairs],
                 "KALMAN_MODE": self._modes.tolist(),
                 "KALMAN_ROOT_SIGNAL": [signals.start for _, signals in self._root_sensors],
@@ -374,16 +374,16 @@ class _JointReading:
         """`first` is the index in x of the states of its rate filters, `n_extra` for each known joint."""
         self.sensor = sensor  #: its index among the sensors
         self.innovation = self.signals = slice(0)  #: its innovations in the prediction's results, and in the state
-        self.known = known  #: place in the device, and index in u, of each joint that the model has
-        self._places, self._angles = [j for j, _ in known], [i for _, i in known]
+        self.known = known  #: index in the device, and index in u, of each joint that the model has
+        self._indices, self._angles = [j for j, _ in known], [i for _, i in known]
         self._rates = [n + i for i in self._angles]
         self.extra, self.n_extra = slice(first, first + n_extra * len(known)), n_extra
 
     def begin(self, frame: Frame, x: Array) -> None:
         """Start x at the first frame, the rate filters settled."""
         angles, rates = np.split(frame.values, 2)
-        x[self._angles], x[self._rates] = angles[self._places], rates[self._places]
-        x[self.extra] = np.repeat(rates[self._places], self.n_extra)
+        x[self._angles], x[self._rates] = angles[self._indices], rates[self._indices]
+        x[self.extra] = np.repeat(rates[self._indices], self.n_extra)
 
 
 def _thrust_ratio(frame: Frame, full: float) -> float:

@@ -22,11 +22,11 @@ _ALPHA, _BETA = 0.8, 0.53
 
 def mode_indices(layout: Layout) -> list[int]:
     """Where the modes of all modules stand among the velocities."""
-    found: list[int] = []
+    indices: list[int] = []
     for module in layout.modules:
         stop = layout.u[module.name].stop
-        found += range(stop - len(amplitudes(module)), stop)
-    return found
+        indices += range(stop - len(amplitudes(module)), stop)
+    return indices
 
 
 def mode_map(bed: Testbed) -> Array | None:
@@ -42,8 +42,8 @@ def mode_map(bed: Testbed) -> Array | None:
     S = np.array(rows).reshape(-1, len(modes))
     if np.linalg.matrix_rank(S) < len(modes):
         return None
-    found: Array = np.linalg.pinv(S).astype(np.float64, copy=False)
-    return found
+    inverse: Array = np.linalg.pinv(S).astype(np.float64, copy=False)
+    return inverse
 
 
 class MeasuredModes:

@@ -100,7 +100,7 @@ def _update(model: ControlModel, joints: Joints, roots: Sequence[int], gripped: 
         stored = ca.reshape(before[first_covariance : first_covariance + size * size], size, size)
         usable, age = numbers[k] > 0, numbers[k] - 1
         P, update, known = filters.predicted(stored), filters.update(stored, age), known_joints(model, sensors)
-        found = []
+        updates = []
         for j, i in known:
             own = [i, n + i, *range(first_extra, first_extra + filters.n_extra)]
             predicted = ca.DM(filters.F) @ x[own] + ca.DM(filters.G) * a[i]
@@ -116,11 +116,11 @@ def _update(model: ControlModel, joints: Joints, roots: Sequence[int], gripped: 
                 innovations[values] = innovation / update.sigma
             for value in values:
                 usable = ca.logic_and(usable, ca.fabs(innovations[value]) <= numbers[-2])
-            found.append((i, own, predicted, innovation, late))
+            updates.append((i, own, predicted, innovation, late))
             first_extra += filters.n_extra
         P = ca.if_else(usable, update.P, P)
         spread = P[0, 0] + sensors.angle_offset_rad**2
-        for i, own, predicted, innovation, late in found:
+        for i, own, predicted, innovation, late in updates:
             added = ca.if_else(usable, update.K @ innovation, np.zeros(size))
             after[own], correction[i] = predicted + added, added[1]
             is_timed = sensors.time_deviation_s > 0

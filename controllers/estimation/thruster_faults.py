@@ -110,16 +110,16 @@ class ThrusterFaults:
             runner_up = ca.if_else(better, best, ca.fmax(runner_up, sums[i]))
             which, best = ca.if_else(better, i, which), ca.if_else(better, sums[i], best)
         decided = ca.logic_and(best >= table.evidence_s, runner_up <= table.second * best)
-        after, found = [], ca.SX(0)
+        after, is_new = [], ca.SX(0)
         for k in range(n):
             new = ca.SX(faults[k])
             for i, code in ((k, DEAD), (n + k, STUCK_OPEN)):
                 explains = ca.logic_and(which == i, sums[i] >= table.explained * squares[i])
                 now = ca.logic_and(decided, explains)
-                new, found = ca.if_else(now, code, new), ca.logic_or(found, now)
+                new, is_new = ca.if_else(now, code, new), ca.logic_or(is_new, now)
             after.append(new)
-        rest = ca.if_else(found, 0.0, ca.vertcat(sums, squares))
-        return ca.vertcat(*after, ca.if_else(found, 0.0, shown), first, second, third, rest), found
+        rest = ca.if_else(is_new, 0.0, ca.vertcat(sums, squares))
+        return ca.vertcat(*after, ca.if_else(is_new, 0.0, shown), first, second, third, rest), is_new
 
 
 def force_lag_s(bed: Testbed, device: Thrusters, density: float) -> float:

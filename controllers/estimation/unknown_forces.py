@@ -69,12 +69,12 @@ class UnknownForces:
             force = impulse / self._period + before
             wrench = model.wrenches(force)[model.wrench_slice(module)]
             found_memory = ca.vertcat(faults[own], memory[at : at + size])
-            after, found = finder.expression(found_memory, wrench, opening[own], observes)
+            after, is_new = finder.expression(found_memory, wrench, opening[own], observes)
             faults[own], at = after[: finder.n], at + size
             kept.append(after[finder.n :])
             # What the fault explains is no disturbance: the rest is found again within a time constant.
             root = model.layout.root_u(module)
-            d[root] = ca.if_else(found, 0.0, d[root])
+            d[root] = ca.if_else(is_new, 0.0, d[root])
         opened = ca.if_else(faults == DEAD, 0.0, ca.if_else(faults == STUCK_OPEN, 1.0, opening))
         stuck = model.thrust_force(ca.DM(model.available) * (faults == STUCK_OPEN))
         results = [ca.vertcat(d, faults, *kept), d + stuck, opened]

@@ -102,7 +102,7 @@ def arm_grips(bed: Testbed, carried: Module, *, may_float: bool = False) -> tupl
         raise InputError("it does not float", key="object", value=carried.name, expected="one that does")
     if joints(carried) or amplitudes(carried):
         raise InputError("it has joints or modes", key="object", value=carried.name, expected="one rigid body")
-    found = []
+    all_grips = []
     for arm in bed.controlled:
         own = [c for c in bed.contacts if {c.first.module, c.second.module} == {arm.name, carried.name}]
         floats = may_float and arm.base == "floating"
@@ -117,9 +117,9 @@ def arm_grips(bed: Testbed, carried: Module, *, may_float: bool = False) -> tupl
             if n != needed:
                 problem = f"arm '{arm.name}' has {n} joints on a fixed base, but its grip '{own[0].name}' constrains"
                 raise InputError(f"{problem} {needed}", key="object", value=carried.name, expected="as many of each")
-        found += grips
-    _refuse_loose(carried, found)
-    return tuple(found)
+        all_grips += grips
+    _refuse_loose(carried, all_grips)
+    return tuple(all_grips)
 
 
 def _grip(arm: Module, contact: Contact) -> ArmGrip:

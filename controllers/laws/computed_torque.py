@@ -93,11 +93,11 @@ class ComputedTorque(SymbolicLaw):
             tables = (self.hold.gains, self.gains) if holds else (self.gains,)
             if coasts and self.coast is not None:
                 tables = self.coast.gains, self.gains
-            found: list[float] = []
+            gains: list[float] = []
             for i, key in enumerate(("stiffness_1_s2", "damping_1_s")):
                 given = [getattr(t[name], key) for t in tables for name in (coordinate, kind) if name in t]
-                found.append(next((value for value in given if value is not None), _USUAL[kind][i]))
-            return found[0], found[1]
+                gains.append(next((value for value in given if value is not None), _USUAL[kind][i]))
+            return gains[0], gains[1]
 
         def holds_by_own_gains(self, coordinate: str, is_joint: bool) -> tuple[bool, bool]:
             """Whether stiffness and damping of a coordinate in hold are given, and not those in motion."""
@@ -107,32 +107,34 @@ class ComputedTorque(SymbolicLaw):
         def columns(self, bed: Testbed) -> dict[str, dict[str, float | str]]:
             """Stiffness and damping of every controlled coordinate, and both in hold where these are others."""
             names = [c.name for m in bed.controlled for c in bed.known.velocities[bed.known.u[m.name]]]
-            found: dict[str, dict[str, float | str]] = {
+            columns: dict[str, dict[str, float | str]] = {
                 title: {name: self.gain(name, name in bed.joints)[i] for name in names}
                 for i, title in enumerate(("stiffness [1/s2]", "damping [1/s]"))
             }
             own = [name for name in names if any(self.holds_by_own_gains(name, name in bed.joints))]
             if own:
                 gains = {name: self.gain(name, name in bed.joints, holds=True) for name in own}
-                found["in hold [1/s2, 1/s]"] = {name: f"{k:g}, {d:g}" for name, (k, d) in gains.items()}
-            return found
+                columns["in hold [1/s2, 1/s]"] = {name: f"{k:g}, {d:g}" for name, (k, d) in gains.items()}
+            return columns
 
         def tunable(self, bed: Testbed) -> tuple[Tunable, ...]:
             """The gains of each kind of coordinate that is controlled, and those of a base in hold."""
             roots = any(module.base == "floating" for module in bed.controlled)
             kinds = {"base": roots, "joints": any(module.joints for module in bed.controlled)}
-            found: list[Tunable] = []
+            tunables: list[Tunable] = []
             for kind in (kind for kind, is_there in kinds.items() if is_there):
                 stiffness, damping = _USUAL[kind]
-                found.append(Tunable(f"gains.{kind}.stiffness_1_s2", stiffness / 20, stiffness * 10, usual=stiffness))
-                found.append(Tunable(f"gains.{kind}.damping_1_s", damping / 5, damping * 4, usual=damping))
+                tunables.append(
+                    Tunable(f"gains.{kind}.stiffness_1_s2", stiffness / 20, stiffness * 10, usual=stiffness)
+                )
+                tunables.append(Tunable(f"gains.{kind}.damping_1_s", damping / 5, damping * 4, usual=damping))
                 if kind == "base":
                     stiffer, damped = self.gain(kind, False, holds=True)
-                    found.append(
+                    tunables.append(
                         Tunable("hold.gains.base.stiffness_1_s2", stiffness / 20, stiffness * 10, usual=stiffer)
                     )
-                    found.append(Tunable("hold.gains.base.damping_1_s", damping / 5, damping * 4, usual=damped))
-            return tuple(found)
+                    tunables.append(Tunable("hold.gains.base.damping_1_s", damping / 5, damping * 4, usual=damped))
+            return tuple(tunables)
 
         def live_gains(self, bed: Testbed) -> tuple[LiveGain, ...]:
             """Stiffness of every controlled coordinate, then damping."""

@@ -68,13 +68,13 @@ def with_modes(
         driven += arm.rows[:n]
         states += arm.rows[n:]
         at += size
-    order = [driven.index(place) for place in model.driven]
+    order = [driven.index(index) for index in model.driven]
     return grasp._replace(
         free_torque=ca.vertcat(*torque)[order],
         torque_map=ca.diagcat(*torque_maps)[order, :].T,
         free_elastic=ca.vertcat(*elastics),
         elastic_map=ca.diagcat(*maps).T,
-        elastic=model.q[states],  # fixed planar or spatial arms: positions and velocities have the same places
+        elastic=model.q[states],  # fixed planar or spatial arms: positions and velocities have the same indices
         elastic_rate=model.u[states],
         guided=ca.vertcat(*guides),
     )
@@ -82,7 +82,7 @@ def with_modes(
 
 def arms_at(model: ControlModel, grips: tuple[ArmGrip, ...], q: Array) -> list[FlexibleArm]:
     """The arms in one configuration, at rest."""
-    found = []
+    arms = []
     for grip in grips:
         arm, own = _arm(model, grip), model.layout.u[grip.arm.name]
         modes = model.u[arm.rows[arm.n :]], model.q[arm.rows[arm.n :]]
@@ -90,8 +90,8 @@ def arms_at(model: ControlModel, grips: tuple[ArmGrip, ...], q: Array) -> list[F
         function = ca.Function("arm", [model.q, model.u], [ca.densify(x) for x in (arm.M, arm.J, K, D)])
         M, J, K, D = (value.full() for value in function(q, np.zeros(model.n)))
         assert len(M) == own.stop - own.start
-        found.append(FlexibleArm.of(M, J, K, D))
-    return found
+        arms.append(FlexibleArm.of(M, J, K, D))
+    return arms
 
 
 def stiffness(model: ControlModel, grips: tuple[ArmGrip, ...]) -> Array:
@@ -99,8 +99,8 @@ def stiffness(model: ControlModel, grips: tuple[ArmGrip, ...]) -> Array:
     if not any(amplitudes(grip.arm) for grip in grips):
         key = "controller.law.modes"
         raise InputError("all links are rigid", key=key, value="inverse_dynamics", expected="'quasi_static'")
-    found: Array = block_diag(*(arm.K for arm in arms_at(model, grips, _start_pose(model)))).astype(np.float64)
-    return found
+    stiffness: Array = block_diag(*(arm.K for arm in arms_at(model, grips, _start_pose(model)))).astype(np.float64)
+    return stiffness
 
 
 def refuse_divergence(
@@ -113,11 +113,11 @@ def refuse_divergence(
     matrix, where, axes = (np.ascontiguousarray(value.full().T) for value in function(start))
     n = where.shape[1]
     plant = distributed(distribution, arms_at(model, grips, start), matrix, where, axes.reshape(-1, n, n))
-    found = Stability.of(plant)
-    if found.verdict == "unstable":
+    stability = Stability.of(plant)
+    if stability.verdict == "unstable":
         kinds = [objective.kind for objective in distribution.table.objective]
         raise InputError(
-            f"elastic motion grows by {found.largest:.3g} 1/s", key="controller.law.distribution.objective",
+            f"elastic motion grows by {stability.largest:.3g} 1/s", key="controller.law.distribution.objective",
             value=kinds, expected="one that answers to the modes (led_from_outside), or allow_unstable = true",
         )  # fmt: skip
 

@@ -45,26 +45,26 @@ class GaugedGrip(NamedTuple):
     """Where the components of a grip's wrench stand among the signals of all gauges."""
 
     grip: ArmGrip
-    places: tuple[int, ...]
+    columns: tuple[int, ...]
 
 
 def measured_grips(bed: Testbed, grips: tuple[ArmGrip, ...], key: str) -> tuple[GaugedGrip, ...]:
     """The gauges of all grips; `InputError` at the key where one is missing."""
-    found: dict[tuple[str, str], int] = {}
+    column_of: dict[tuple[str, str], int] = {}
     at = 0
     for device in bed.devices_of(Gauge).values():
         if isinstance(device, ForceGauges):
             pairs = [(unit.contact, axis) for unit in device.units for axis in device.measured_axes(bed, unit)]
-            found.update({pair: at + i for i, pair in enumerate(pairs)})
+            column_of.update({pair: at + i for i, pair in enumerate(pairs)})
         at += len(device.signals(bed))
     measured = []
     for grip in grips:
         name = grip.contact.name
-        missing = [axis for axis in grip.components if (name, axis) not in found]
+        missing = [axis for axis in grip.components if (name, axis) not in column_of]
         if missing:
             problem = f"no force gauge measures {' and '.join(missing)} of grip '{name}'"
             raise InputError(problem, key=key, expected="a device of kind 'force_gauges' with these axes")
-        measured.append(GaugedGrip(grip, tuple(found[name, axis] for axis in grip.components)))
+        measured.append(GaugedGrip(grip, tuple(column_of[name, axis] for axis in grip.components)))
     return tuple(measured)
 
 
@@ -75,41 +75,41 @@ def n_gauge_signals(bed: Testbed) -> int:
 
 def measured_wrenches(model: ControlModel, measured: tuple[GaugedGrip, ...], gauges: ca.SX) -> ca.SX:
     """w on the object, in world axes; a gauge measures in the axes of the body of its contact's first side."""
-    found = []
-    for grip, places in measured:
-        side, value = grip.contact.first, gauges[list(places)]
+    wrenches = []
+    for grip, columns in measured:
+        side, value = grip.contact.first, gauges[list(columns)]
         of_arm = side.module == grip.arm.name
         R = model.point(side.module, str(side.point)).rotation
         n = 2 if grip.arm.dimension == "planar" else 3
         parts = [R[:n, :n] @ value[:n]]
         if grip.has_moment:
             parts.append(value[n:] if n == 2 else R @ value[n:])
-        found.append(ca.vertcat(*parts) * (1 if of_arm else -1))
-    return ca.vertcat(*found)
+        wrenches.append(ca.vertcat(*parts) * (1 if of_arm else -1))
+    return ca.vertcat(*wrenches)
 
 
 def local(grips: tuple[ArmGrip, ...], axes: ca.SX, wrenches: ca.SX) -> list[ca.SX]:
     """The wrench of each grip in its own axes."""
-    found, at, n = [], 0, axes.shape[0]
+    parts, at, n = [], 0, axes.shape[0]
     for i, grip in enumerate(grips):
         size = len(grip.rows)
         own, B = wrenches[at : at + size], axes[:, n * i : n * (i + 1)]
         moment = own[n:] if n == 2 else B.T @ own[n:] if size > n else own[n:]
-        found.append(ca.vertcat(B.T @ own[:n], moment))
+        parts.append(ca.vertcat(B.T @ own[:n], moment))
         at += size
-    return found
+    return parts
 
 
 def in_world(grips: tuple[ArmGrip, ...], axes: ca.SX, wrenches: ca.SX) -> ca.SX:
     """Wrenches in the axes of their grips, in world axes."""
-    found, at, n = [], 0, axes.shape[0]
+    parts, at, n = [], 0, axes.shape[0]
     for i, grip in enumerate(grips):
         size = len(grip.rows)
         own, B = wrenches[at : at + size], axes[:, n * i : n * (i + 1)]
         moment = own[n:] if n == 2 or size == n else B @ own[n:]
-        found.append(ca.vertcat(B @ own[:n], moment))
+        parts.append(ca.vertcat(B @ own[:n], moment))
         at += size
-    return ca.vertcat(*found)
+    return ca.vertcat(*parts)
 
 
 def internal(grasp: GraspSymbols, wrenches: ca.SX) -> ca.SX:

@@ -57,11 +57,11 @@ class JointPid(SymbolicLaw):
 
         def gain(self, joint: str) -> tuple[float, ...]:
             """Stiffness, damping, integral gain and its limit of a joint."""
-            usual, found = (10.0, 2.0, 0.0, 1.0), []
+            usual, gains = (10.0, 2.0, 0.0, 1.0), []
             for i, key in enumerate(_KEYS):
                 given = [getattr(self.gains[name], key) for name in (joint, "joints") if name in self.gains]
-                found.append(next((value for value in given if value is not None), usual[i]))
-            return tuple(found)
+                gains.append(next((value for value in given if value is not None), usual[i]))
+            return tuple(gains)
 
         def followed(self, bed: Testbed) -> tuple[str, ...]:
             """The object, where there is one."""

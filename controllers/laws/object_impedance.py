@@ -217,30 +217,30 @@ class ObjectImpedance:
 
         def recorded(self, bed: Testbed) -> tuple[Coordinate, ...]:
             """Wrenches of the grips, demanded and measured, and how good the answer of the distribution is."""
-            found: list[Coordinate] = []
+            signals: list[Coordinate] = []
             grips = self._grips(bed)
             for prefix in ("", "measured_") if self.reads_gauges else ("",):
                 for grip in grips:
                     units = [(axis, "N" if axis.startswith("f") else "N m") for axis in grip.components]
-                    found += [Coordinate(f"{grip.contact.name}_{prefix}{axis}", unit) for axis, unit in units]
+                    signals += [Coordinate(f"{grip.contact.name}_{prefix}{axis}", unit) for axis, unit in units]
             if self.friction is not None:
                 for what in ("push", "friction_excess"):
-                    found += [Coordinate(f"{grip.contact.name}_{what}", "N") for grip in grips]
+                    signals += [Coordinate(f"{grip.contact.name}_{what}", "N") for grip in grips]
             judged = ("status", "outcome", "iterations", "primal_residual", "dual_residual", "gap")
-            return (*found, *(Coordinate(f"distribution_{name}", "1") for name in judged))
+            return (*signals, *(Coordinate(f"distribution_{name}", "1") for name in judged))
 
         def judged(self, bed: Testbed) -> tuple[RecordedLimit, ...]:
             """No answer of the distribution ends the run; limits not kept, grips that slip or let go are warnings."""
-            found = [
+            limits = [
                 RecordedLimit("distribution_status", "DISTRIBUTION_FAILED", 1.0, math.inf),
                 RecordedLimit("distribution_outcome", "DISTRIBUTION_RELAXED", -math.inf, _OPTIMAL),
             ]
             if self.friction is not None:
                 for grip in self._grips(bed):
                     name, least = grip.contact.name, self.friction.least_n
-                    found.append(RecordedLimit(f"{name}_push", "CONTACT_LOST", least, math.inf))
-                    found.append(RecordedLimit(f"{name}_friction_excess", "GRIP_SLIPS", -math.inf, 0.0))
-            return tuple(found)
+                    limits.append(RecordedLimit(f"{name}_push", "CONTACT_LOST", least, math.inf))
+                    limits.append(RecordedLimit(f"{name}_friction_excess", "GRIP_SLIPS", -math.inf, 0.0))
+            return tuple(limits)
 
     @staticmethod
     def check(options: Options, bed: Testbed) -> None:
@@ -317,7 +317,7 @@ class ObjectImpedance:
             (*shared.sources, Path(__file__).with_suffix(".c")),
             {
                 **shared.sizes,
-                "LAW_FOUND": self._ends[-1],
+                "LAW_RESULT_NUMBERS": self._ends[-1],
                 "LAW_RESULTS": len(self._parts),
                 "LAW_JOINTS": len(self._driven),
                 "LAW_OUTPUTS": len(self._driven) + self.distribution.shape.n_base,
@@ -327,7 +327,7 @@ class ObjectImpedance:
             },
             {
                 "LAW_RESULT": self._ends,
-                # Of each field of a grasp its place among the results; the others are in the memory.
+                # Of each field of a grasp its index among the results; the others are in the memory.
                 "LAW_GRASP": [
                     n_given + _GIVEN.index(name) if name in _GIVEN else _REMEMBERED[name]
                     for name in self.distribution.fields
@@ -368,14 +368,14 @@ class ObjectImpedance:
         """Accelerations of the modules, torques of the arms, and the grasp wrenches they come with."""
         ready = state.ready
         force_gain = self._gain if ready and self._is_steady[0] else self._no_gain
-        found = self._run(
+        results = self._run(
             (
                 state.q, state.u, reference.q, reference.u, reference.a, self._integral,
                 state.gauges, self._correction, self._wrench, force_gain,
                 self.gains, self._most, self._ramp,
             )
         )  # fmt: skip
-        motion, integral, correction, measured, *grasp = (found[part] for part in self._parts)
+        motion, integral, correction, measured, *grasp = (results[part] for part in self._parts)
         self._correction[:] = correction
         # Matrices are flat: the distribution takes their bytes.
         answer = self.distribution.solve(
@@ -463,9 +463,9 @@ def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Funct
             excess = (friction_excess(force, options.friction.coefficient) for force in forces)
             numbers = ca.vertcat(numbers, *push, *(ca.if_else(grips_now, value, 0.0) for value in excess))
     given = [model.q, model.u, *reference, integral, gauges, correction, wrenches, gain, gains, limits, ramp]
-    found = [grasp.acceleration, next_integral, after, numbers]
+    outputs = [grasp.acceleration, next_integral, after, numbers]
     return ca.Function(
-        "object_impedance", given, [ca.densify(x) for x in (*found, *(getattr(grasp, name) for name in _GIVEN))]
+        "object_impedance", given, [ca.densify(x) for x in (*outputs, *(getattr(grasp, name) for name in _GIVEN))]
     )
 
 

@@ -41,7 +41,7 @@ static int task_space_control(const struct parameters *p, struct memory *m, cons
     m->law_set[0] = set;
     memset(row + ROW_DEMAND_WRENCH, 0, sizeof(double) * LAW_N_WRENCH);
     for (int i = 0; i < LAW_WRENCHES; i++)
-        copy(row + ROW_DEMAND_WRENCH + LAW_WRENCH_PLACE[i], x + LAW_WRENCH[i], LAW_WRENCH_SIZE[i]);
+        copy(row + ROW_DEMAND_WRENCH + LAW_WRENCH_START[i], x + LAW_WRENCH[i], LAW_WRENCH_SIZE[i]);
     row[ROW_DEMAND_T] = row[ROW_STATE_T];
     return 1;
 }

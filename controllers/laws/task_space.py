@@ -120,7 +120,7 @@ class TaskSpace:
         self._wheels = [(i, model.driven[i], limit) for i, limit in rate_limits(bed).items()]
         m = len(self._upper)
         self._no_rows, self._sense = np.zeros((0, m)), np.zeros(m, dtype=np.int32)
-        #: of each wrench its place in x, the weights of its root in the task, and its place in the demand
+        #: of each wrench its slice of x, the weights of its root in the task, and its slice of the demand
         self._wrenches: list[tuple[slice, slice, slice]] = []
         at = len(torque)
         for device in bed.devices_of(Thrusters).values():
@@ -132,7 +132,7 @@ class TaskSpace:
 
     def compiled_form(self) -> CompiledForm:
         """The same in C, for ticks in which no actuator is at its bound."""
-        parts, roots, places = zip(*self._wrenches, strict=True) if self._wrenches else ((), (), ())
+        parts, roots, in_demand = zip(*self._wrenches, strict=True) if self._wrenches else ((), (), ())
         return CompiledForm(
             (Path(__file__).with_suffix(".c"),),
             {
@@ -148,7 +148,7 @@ class TaskSpace:
                 "LAW_WHEEL_VELOCITY": [at for _, at, _ in self._wheels],
                 "LAW_WRENCH": [part.start for part in parts],
                 "LAW_WRENCH_SIZE": [part.stop - part.start for part in parts],
-                "LAW_WRENCH_PLACE": [own.start for own in places],
+                "LAW_WRENCH_START": [own.start for own in in_demand],
                 "LAW_ROOT": [root.start for root in roots],
             },
             parameters={
@@ -188,7 +188,7 @@ class TaskSpace:
             H = np.ascontiguousarray(H)
             solution = QuadraticProgram(H, f, self._no_rows, upper, lower, self._sense).solve()
             # No torques are known: the guard ends the run, because the demand is not finite.
-            x = solution.x if solution.found else np.full(len(upper), np.nan)
+            x = solution.x if solution.is_optimal else np.full(len(upper), np.nan)
             acceleration, force = u0 + U @ x, B @ x
         wrench = np.zeros(self._n_wrench)
         for part, _, own in self._wrenches:
@@ -198,11 +198,11 @@ class TaskSpace:
 
 def _wrench_bounds(model: ControlModel) -> list[Array]:
     """Most of each component of the wrench of each device of thrusters [N, N m]."""
-    found = []
+    bounds = []
     for device in model.bed.devices_of(Thrusters).values():
         wrenches = thruster_matrix(device, device.pushed(model.bed).dimension) * available_thrust(device)
-        found.append(np.minimum(np.maximum(wrenches, 0.0).sum(axis=1), np.maximum(-wrenches, 0.0).sum(axis=1)))
-    return found
+        bounds.append(np.minimum(np.maximum(wrenches, 0.0).sum(axis=1), np.maximum(-wrenches, 0.0).sum(axis=1)))
+    return bounds
 
 
 def _function(

@@ -78,11 +78,11 @@ def _modal_gain(options: VibrationDamping.Options, model: ControlModel) -> Array
 
 def _links_by_joint(layout: Layout) -> dict[str, tuple[str, tuple[float, float, float]]]:
     """Of each joint that carries a flexible link: the name of the link, and the joint's axis."""
-    found = {}
+    links = {}
     for module in layout.modules:
         flexible = {body.name for body in module.bodies if body.flexible is not None}
         for joint in module.joints_in_tree_order():
             if joint.child in flexible and joint.kind == "revolute":
                 axis = (0.0, 0.0, 1.0) if module.dimension == "planar" else spatial(joint.axis)
-                found[layout.name(module, joint.name)] = layout.name(module, joint.child), axis
-    return found
+                links[layout.name(module, joint.name)] = layout.name(module, joint.child), axis
+    return links

@@ -51,7 +51,7 @@ def base_deceleration(bed: Testbed, thrusters: Thrusters) -> float:
 def braked(model: ControlModel) -> list[BrakingGroup]:
     """The velocities that can be brought to rest: bases with thrusters, joints with motors, carried objects."""
     bed, braking, layout = model.bed, model.bed.safety.braking, model.layout
-    found: list[BrakingGroup] = []
+    groups: list[BrakingGroup] = []
     pushed = set()
     for thrusters in bed.devices_of(Thrusters).values():
         module = thrusters.pushed(bed)
@@ -59,20 +59,20 @@ def braked(model: ControlModel) -> list[BrakingGroup]:
         x, y, heading = range(layout.root_u(module).start, layout.root_u(module).stop)
         moments = (thruster_matrix(thrusters, "planar") * available_thrust(thrusters))[2]
         weaker = min(float(np.maximum(sign * moments, 0.0).sum()) for sign in (1.0, -1.0))
-        found.append(BrakingGroup((x, y), base_deceleration(bed, thrusters) or None, 0.0))
-        found.append(BrakingGroup((heading,), braking.acceleration_rad_s2, braking.thrust_ratio * weaker))
+        groups.append(BrakingGroup((x, y), base_deceleration(bed, thrusters) or None, 0.0))
+        groups.append(BrakingGroup((heading,), braking.acceleration_rad_s2, braking.thrust_ratio * weaker))
     coasting = coasting_wheels(bed)
     for motor in bed.motors:
         if motor.joint in coasting:
             continue
         effort = braking.torque_ratio * motor.torque_limit_n_m
-        found.append(BrakingGroup((layout.joint_u(motor.joint),), braking.joint_rad_s2, effort))
+        groups.append(BrakingGroup((layout.joint_u(motor.joint),), braking.joint_rad_s2, effort))
     for module in bed.followed:
         if module.base == "floating" and module.name not in pushed:
             x, y, heading = range(layout.root_u(module).start, layout.root_u(module).stop)
-            found.append(BrakingGroup((x, y), braking.acceleration_m_s2 or _CARRIED[0]))
-            found.append(BrakingGroup((heading,), braking.acceleration_rad_s2 or _CARRIED[1]))
-    return [one for one in found if one.deceleration or one.effort > 0]
+            groups.append(BrakingGroup((x, y), braking.acceleration_m_s2 or _CARRIED[0]))
+            groups.append(BrakingGroup((heading,), braking.acceleration_rad_s2 or _CARRIED[1]))
+    return [one for one in groups if one.deceleration or one.effort > 0]
 
 
 def largest_accelerations(model: ControlModel) -> Array:
@@ -116,8 +116,8 @@ def coasting_wheels(bed: Testbed) -> set[str]:
     pushed = {thrusters.pushed(bed).name for thrusters in bed.devices_of(Thrusters).values()}
     joints = [bed.motors[i].joint for i in rate_limits(bed)]
     wheel = bed.control.allocation.yaw_wheel
-    found = {joint for joint in joints if bed.known.module_of(joint).name not in pushed}
-    return found | ({wheel.joint} if wheel else set())
+    wheels = {joint for joint in joints if bed.known.module_of(joint).name not in pushed}
+    return wheels | ({wheel.joint} if wheel else set())
 
 
 def can_brake(bed: Testbed) -> bool:
@@ -127,8 +127,8 @@ def can_brake(bed: Testbed) -> bool:
 
 def decelerations(each: list[BrakingGroup], inertia: Array) -> Array:
     """Of each velocity [m/s^2 or rad/s^2], with the diagonal of the mass matrix as inertia; zero: it is left alone."""
-    found = np.zeros(len(inertia))
+    rates = np.zeros(len(inertia))
     for one in each:
         for i in one.indices:
-            found[i] = one.deceleration or one.effort / inertia[i]
-    return found
+            rates[i] = one.deceleration or one.effort / inertia[i]
+    return rates

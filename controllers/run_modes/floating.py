@@ -116,8 +116,8 @@ def recorded_numbers(bed: Testbed) -> Array:
     """What the law of a testbed records beside its demand, while it does not run: NaN, or a number that is no fault."""
     law = bed.control.law
     names = [c.name for c in law.recorded(bed)]
-    found = np.full(len(names), np.nan)
+    numbers = np.full(len(names), np.nan)
     for limit in law.judged(bed):
         bounds = [bound for bound in (limit.least, limit.most) if np.isfinite(bound)]
-        found[names.index(limit.name)] = bounds[0] if bounds else 0.0
-    return found
+        numbers[names.index(limit.name)] = bounds[0] if bounds else 0.0
+    return numbers

@@ -18,7 +18,7 @@ from granite.controllers.thrusters.delivery import build_delivery
 
 
 class ThrusterBank:
-    """Allocators and expected response of one device's valves; `first` is its place among all thrusters."""
+    """Allocators and expected response of one device's valves; `first` is its index among all thrusters."""
 
     def __init__(self, device: Thrusters, model: ControlModel, first: int) -> None:
         module, allocation, period = device.pushed(model.bed), model.bed.control.allocation, model.bed.loop.period_s
@@ -39,9 +39,9 @@ class ThrusterBank:
 
     def open(self, t: float, wrenches: Array, faults: Array) -> Array:
         """Command the valves for the wrench on their module; returns their mean opening until the next tick."""
-        found = faults[self._own].tobytes()
-        if found and found != self._faults:
-            self._faults = found
+        own_faults = faults[self._own].tobytes()
+        if own_faults and own_faults != self._faults:
+            self._faults = own_faults
             self._leave_out(tuple(np.flatnonzero(faults[self._own]).tolist()))
         wrench = wrenches if self._is_alone else wrenches[self.wrench]
         opening = self.allocator.allocate(t, wrench)

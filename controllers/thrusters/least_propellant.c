@@ -165,7 +165,7 @@ int shareable(const double *table, const double *wrench)
 int least_propellant(const double *table, const double *wrench, double *thrust)
 {
     struct tiling t = tiling_of(table);
-    double target[LP_ROWS], found[LP_THRUSTERS], cheapest[LP_THRUSTERS], at[LP_ROWS];
+    double target[LP_ROWS], optimum[LP_THRUSTERS], cheapest[LP_THRUSTERS], at[LP_ROWS];
     memset(thrust, 0, sizeof(double) * (size_t)t.all);
     if (!t.tiles)
         return LP_OPTIMAL;
@@ -174,19 +174,19 @@ int least_propellant(const double *table, const double *wrench, double *thrust)
         target[i] = lp_dot(t.projection + i * t.m, wrench, t.m);
     if (!(lp_dot(target, target, t.r) < INFINITY))
         status = LP_FAILED;
-    else if (!look_up(&t, target, found)) {
-        status = lp_nearest(&t, target, found) ? LP_NEAREST : LP_FAILED;
+    else if (!look_up(&t, target, optimum)) {
+        status = lp_nearest(&t, target, optimum) ? LP_NEAREST : LP_FAILED;
         for (int i = 0; i < t.r; i++) {
             at[i] = 0.0;
             for (int j = 0; j < t.n; j++)
-                at[i] += t.columns[j * t.r + i] * found[j];
+                at[i] += t.columns[j * t.r + i] * optimum[j];
         }
         if (status == LP_NEAREST && look_up(&t, at, cheapest))
-            copy(found, cheapest, t.n);
+            copy(optimum, cheapest, t.n);
     }
     for (int j = 0; j < t.all && status == LP_FAILED; j++)
         thrust[j] = NAN;
     for (int j = 0; j < t.n && status != LP_FAILED; j++)
-        thrust[(int)t.usable[j]] = found[j];
+        thrust[(int)t.usable[j]] = optimum[j];
     return status;
 }

@@ -105,14 +105,14 @@ class LeastPropellant:
         target = [_product(row, wrench) for row in self._projection]
         if not _product(target, target) < np.inf:
             return SharedWrench(wrench, np.full(self._n, np.nan), SharingStatus.FAILED)
-        found, is_in_reach = self._look_up(self._tiling, target)
+        optimum, is_in_reach = self._look_up(self._tiling, target)
         if not is_in_reach:
-            if not nearest(*self._lists, target, found):
+            if not nearest(*self._lists, target, optimum):
                 return SharedWrench(wrench, np.full(self._n, np.nan), SharingStatus.FAILED)
-            at = [_product(row, found) for row in self._columns]
+            at = [_product(row, optimum) for row in self._columns]
             cheapest, is_in_reach_now = self._look_up(self._tiling, at)
-            found = cheapest if is_in_reach_now else found
-        thrust[self._usable] = found
+            optimum = cheapest if is_in_reach_now else optimum
+        thrust[self._usable] = optimum
         return SharedWrench(wrench, thrust, SharingStatus.OPTIMAL if is_in_reach else SharingStatus.NEAREST)
 
     def _look_up(self, tiling: Tiling, target: list[float]) -> tuple[list[float], bool]:

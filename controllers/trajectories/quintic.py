@@ -63,5 +63,5 @@ class Quintic:
             return x + since * v, v, np.zeros(len(a))
         square = tau * tau
         cube = square * tau
-        found: Array = np.array((1.0, tau, square, cube, square * square, square * cube)) @ self._c
-        return found[:n], found[n : 2 * n], found[2 * n :]
+        motion: Array = np.array((1.0, tau, square, cube, square * square, square * cube)) @ self._c
+        return motion[:n], motion[n : 2 * n], motion[2 * n :]

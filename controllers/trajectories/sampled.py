@@ -69,8 +69,8 @@ class SampledPath:
         k, n = max(bisect_right(self._at, t) - 1, 0), self._n
         begins = self._at[k]
         h = self._at[k + 1] - begins
-        found = self._run((self._knots[k], self._knots[k + 1], _NUMBERS((t - begins) / h, h)))
-        return found[:n], found[n : 2 * n], found[2 * n :]
+        motion = self._run((self._knots[k], self._knots[k + 1], _NUMBERS((t - begins) / h, h)))
+        return motion[:n], motion[n : 2 * n], motion[2 * n :]
 
 
 def compiled(n: int) -> Kernel:
@@ -99,5 +99,5 @@ def polynomial(before: ca.SX, after: ca.SX, tau: ca.SX, h: ca.SX) -> tuple[ca.SX
 
 def _function(n: int) -> ca.Function:
     before, after, numbers = ca.SX.sym("before", 3 * n), ca.SX.sym("after", 3 * n), ca.SX.sym("numbers", 2)
-    found = polynomial(before, after, *ca.vertsplit(numbers))
-    return ca.Function("sampled_path", [before, after, numbers], list(found))
+    motion = polynomial(before, after, *ca.vertsplit(numbers))
+    return ca.Function("sampled_path", [before, after, numbers], list(motion))

@@ -60,8 +60,8 @@ class Segment:
             return self._start, self._rest, self._rest
         if tau >= 1.0:
             return self._end, self._rest, self._rest
-        n, found = self._n, self._run((self._start, self._amplitude, _NUMBERS(tau, self._duration, self._ramp)))
-        return found[:n], found[n : 2 * n], found[2 * n :]
+        n, motion = self._n, self._run((self._start, self._amplitude, _NUMBERS(tau, self._duration, self._ramp)))
+        return motion[:n], motion[n : 2 * n], motion[2 * n :]
 
     @classmethod
     def compiled(cls, n: int) -> Kernel:

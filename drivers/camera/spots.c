@@ -53,11 +53,11 @@ static void levels(const int *histogram, int size, double *background, double *n
 
 /* x, y, deviation, total, radius of one spot; see `measure` */
 static void centroid(const uint8_t *window, int stride, int rows, int columns, double guess_x, double guess_y,
-                     double radius, int half, double background, double noise, double gain, double *found)
+                     double radius, int half, double background, double noise, double gain, double *spot)
 {
     double reach = radius + MARGIN_PX, beyond = reach - 0.5;
     for (int k = 0; k < 5; k++)
-        found[k] = NAN;
+        spot[k] = NAN;
     if (!(guess_x >= beyond && guess_x <= columns - 1 - beyond && guess_y >= beyond && guess_y <= rows - 1 - beyond))
         return;
     double centre_x = rint(guess_x), centre_y = rint(guess_y), squared_reach = reach * reach;
@@ -96,38 +96,38 @@ static void centroid(const uint8_t *window, int stride, int rows, int columns, d
                          2 * old_y * (bright.pj - background * bright.j) + about * (bright.p - background * bright.n);
         variance += gain * photons / 2;
     }
-    found[0] = centre_x + x;
-    found[1] = centre_y + y;
-    found[2] = sqrt(variance / (lit * lit) + PIXEL_BIAS * PIXEL_BIAS);
-    found[3] = all.p - background * all.n;
-    found[4] = sqrt((moment > 0 ? moment : 0.0) / (2 * CONE));
+    spot[0] = centre_x + x;
+    spot[1] = centre_y + y;
+    spot[2] = sqrt(variance / (lit * lit) + PIXEL_BIAS * PIXEL_BIAS);
+    spot[3] = all.p - background * all.n;
+    spot[4] = sqrt((moment > 0 ? moment : 0.0) / (2 * CONE));
     if (lit != lit)
-        found[4] = NAN;
+        spot[4] = NAN;
 }
 
 /* centroids at guesses, one in each window (n, rows, columns) */
 void measure(const uint8_t *windows, int n, int rows, int columns, const double *guess, const double *radius, int half,
-             const double *background, const double *noise, double gain, double *found)
+             const double *background, const double *noise, double gain, double *spot)
 {
     for (int k = 0; k < n; k++)
         centroid(windows + (intptr_t)k * rows * columns, columns, rows, columns, guess[2 * k], guess[2 * k + 1],
-                 radius[k], half, background[k], noise[k], gain, found + 5 * k);
+                 radius[k], half, background[k], noise[k], gain, spot + 5 * k);
 }
 
 /* what is in windows of a frame: background, noise, state, and the centroid where there is a single spot */
 void survey(const uint8_t *frame, int stride, const int64_t *corners, int n, int rows, int columns,
-            const double *radius, int half, double gain, double *found)
+            const double *radius, int half, double gain, double *spot)
 {
-    for (int k = 0; k < n; k++, found += 8) {
+    for (int k = 0; k < n; k++, spot += 8) {
         const uint8_t *window = frame + corners[2 * k + 1] * stride + corners[2 * k];
         int histogram[256] = {0}, peak = 255;
         for (int j = 0; j < rows; j++)
             for (int i = 0; i < columns; i++)
                 histogram[window[(intptr_t)j * stride + i]]++;
-        levels(histogram, rows * columns, found, found + 1);
+        levels(histogram, rows * columns, spot, spot + 1);
         while (!histogram[peak])
             peak--;
-        double background = found[0], noise = SIGMAS * found[1], part = PART * (peak - background);
+        double background = spot[0], noise = SIGMAS * spot[1], part = PART * (peak - background);
         double threshold = background + (noise > part ? noise : part);
         double number = 0, sum_i = 0, sum_j = 0, p = 0, pi = 0, pj = 0;
         int left = columns, right = -1, top = rows, bottom = -1;
@@ -148,13 +148,13 @@ void survey(const uint8_t *frame, int stride, const int64_t *corners, int n, int
                 }
             }
         double total = p - background * number, largest = 2 * radius[k] + 2;
-        found[2] = total > 0 ? SEVERAL : DARK;
+        spot[2] = total > 0 ? SEVERAL : DARK;
         for (int m = 3; m < 8; m++)
-            found[m] = NAN;
+            spot[m] = NAN;
         if (total > 0 && right - left + 1 <= largest && bottom - top + 1 <= largest) {
-            found[2] = SINGLE;
+            spot[2] = SINGLE;
             centroid(window, stride, rows, columns, (pi - background * sum_i) / total,
-                     (pj - background * sum_j) / total, radius[k], half, background, found[1], gain, found + 3);
+                     (pj - background * sum_j) / total, radius[k], half, background, spot[1], gain, spot + 3);
         }
     }
 }

@@ -111,9 +111,9 @@ class Opening:
     def _read(self, servo: Servo, address: int, length: int) -> bytes:
         for _ in range(_TRIES):
             self._port.receive()  # a late answer to another question
-            found, result, _ = self._sdk.readTxRx(self._port, servo.id, address, length)
-            if result == 0 and len(found) == length:
-                return bytes(found)
+            answer, result, _ = self._sdk.readTxRx(self._port, servo.id, address, length)
+            if result == 0 and len(answer) == length:
+                return bytes(answer)
         raise self._no_answer(servo)
 
     def _write(self, servo: Servo, address: int, values: bytes) -> None:

@@ -121,7 +121,7 @@ def _model_cache() -> _Answer:
     if fault := fault_of(directory):
         advice = "Close it to group and others (chmod go-w), or set GRANITE_CACHE to another directory."
         return "limited", f"{directory} is not used, {fault}", advice
-    there = next(place for place in (directory, *directory.absolute().parents) if place.exists())
+    there = next(folder for folder in (directory, *directory.absolute().parents) if folder.exists())
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
         return "ok", f"{directory} can be written", ""
     advice = "Set GRANITE_CACHE to a directory you can write, or each run compiles its model anew."
@@ -255,12 +255,12 @@ def _serial_ports() -> _Answer:
     return "ok", observed, ""
 
 
-def _space(place: Path, wanted: float) -> _Answer:
-    if not place.is_dir():
-        return "missing", f"there is no {place}", f"Mount it with at least {_amount(wanted)}."
-    free = shutil.disk_usage(place).free
-    observed = f"{_amount(free)} free in {place}"
-    if not os.access(place, os.W_OK | os.X_OK):
+def _space(folder: Path, wanted: float) -> _Answer:
+    if not folder.is_dir():
+        return "missing", f"there is no {folder}", f"Mount it with at least {_amount(wanted)}."
+    free = shutil.disk_usage(folder).free
+    observed = f"{_amount(free)} free in {folder}"
+    if not os.access(folder, os.W_OK | os.X_OK):
         return (
             "limited",
             f"{observed}, but it can't be written",

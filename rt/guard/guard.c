@@ -35,7 +35,7 @@ static int guard(struct memory *m, const struct kernels *ks, double *row)
     for (int i = 0; i < ACTUATORS; i++, to += ACTUATOR_SIZE[i - 1])
         copy(to, row + APPLIED_FRAME[i] + FRAME_VALUES, ACTUATOR_SIZE[i]);
 
-    double found[GUARD_MEMORY + 1];
+    double after[GUARD_MEMORY + 1];
     const double *given[] = {
         measured, stamps, applied,
         row + ROW_STATE_AGES, row + ROW_STATE_Q, row + ROW_STATE_U, row + ROW_STATE_INNOVATION,
@@ -45,11 +45,11 @@ static int guard(struct memory *m, const struct kernels *ks, double *row)
     };
     const struct kernel *k = ks->guard_checked;
     memcpy(k->arg, given, sizeof given);
-    k->res[0] = found;
+    k->res[0] = after;
     evaluate(k);
-    if (!found[0])
+    if (!after[0])
         return 0;
-    copy(m->guard_memory, found + 1, GUARD_MEMORY);
+    copy(m->guard_memory, after + 1, GUARD_MEMORY);
     m->guard_waits[0] = 0;
     row[ROW_VERDICT_T] = row[ROW_COMMAND_T];
     copy(row + ROW_VERDICT_COMMAND_T, row + ROW_COMMAND_T, COMMAND_SIZE);

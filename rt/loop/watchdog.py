@@ -79,7 +79,7 @@ class Watchdog:
             now = self._progress()
             unchanged = unchanged + 1 if now == seen else 0
             seen = now
-        self.fired_at = self._place() or "an unknown place"
+        self.fired_at = self._line_of_code() or "an unknown line"
         self._stop()
         for _ in range(_INTERRUPTIONS):
             self._signals.interrupt()
@@ -87,7 +87,7 @@ class Watchdog:
                 return
         self._give_up()
 
-    def _place(self) -> str:
+    def _line_of_code(self) -> str:
         """File, line and function in which the loop's thread is."""
         frame = sys._current_frames().get(self._watched)
         if frame is None:

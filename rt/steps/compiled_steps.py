@@ -118,7 +118,7 @@ class CompiledSteps:
         self._records = self._row[: channels.topic("/verdict").stop].data.cast("B")
         self._laps = np.zeros(4)
         self._setpoints = [self._row[column] for column in _setpoints(bed, channels)]
-        self._thrust = self._row[channels.place("/command", "thrust")]
+        self._thrust = self._row[channels.columns("/command", "thrust")]
         self._unloading = self._row[_unloading(channels)]
         #: the parts of the stack of the last tick
         self._stack, self._which = stack, self._forms.numbers(stack)
@@ -206,16 +206,16 @@ def _row_form(bed: Testbed, channels: Channels) -> CompiledForm:
     for topic in channels.topics:
         for entry in topic.entries:
             name = f"ROW_{topic.name.removeprefix('/')}_{entry}".replace(".", "_").upper()
-            sizes[name] = _start(channels.place(topic.name, entry))
+            sizes[name] = _start(channels.columns(topic.name, entry))
     sizes.setdefault("ROW_DEMAND_DISTRIBUTION", channels.topic("/demand").stop)  # most laws have none
     sizes["ROW_COMMAND_UNLOADING"] = _unloading(channels).start
     # Set points of several devices, one after the other.
     sizes["ROW_REFERENCE_DIRECT"] = sizes["ROW_REFERENCE_DONE"] + 1
     sizes["ROW_COMMAND_SETPOINTS"] = sizes["ROW_COMMAND_T"] + 1
     tables = {
-        "SENSOR_FRAME": [_start(channels.place("/sample", f"{name}.t")) for name in bed.sensors],
-        "APPLIED_FRAME": [_start(channels.place("/sample", f"applied.{name}.t")) for name in bed.actuators],
-        "SETPOINT": [_start(place) for place in _setpoints(bed, channels)],
+        "SENSOR_FRAME": [_start(channels.columns("/sample", f"{name}.t")) for name in bed.sensors],
+        "APPLIED_FRAME": [_start(channels.columns("/sample", f"applied.{name}.t")) for name in bed.actuators],
+        "SETPOINT": [_start(columns) for columns in _setpoints(bed, channels)],
         "SENSOR_SIZE": _sizes(bed, bed.sensors),
         "ACTUATOR_SIZE": _sizes(bed, bed.actuators),
     }
@@ -223,7 +223,7 @@ def _row_form(bed: Testbed, channels: Channels) -> CompiledForm:
 
 
 def _setpoints(bed: Testbed, channels: Channels) -> list[int | slice]:
-    return [channels.place("/command", f"setpoint.{name}") for name in bed.actuators]
+    return [channels.columns("/command", f"setpoint.{name}") for name in bed.actuators]
 
 
 def _unloading(channels: Channels) -> slice:
@@ -236,5 +236,5 @@ def _sizes(bed: Testbed, devices: Mapping[str, Device]) -> list[int]:
     return [len(device.signals(bed)) for device in devices.values()]
 
 
-def _start(place: int | slice) -> int:
-    return place.start if isinstance(place, slice) else place
+def _start(columns: int | slice) -> int:
+    return columns.start if isinstance(columns, slice) else columns

@@ -28,7 +28,7 @@ class ExposingCamera(SimulatedDevice):
         modules = {module.name: module for module in bed.modules}
         n_q = len(bed.positions)
         roots = [(bed.layout.root_q(modules[body]), bed.layout.root_u(modules[body])) for body in bodies]
-        self._places = [(q.start, n_q + u.start) for q, u in roots]
+        self._roots = [(q.start, n_q + u.start) for q, u in roots]
         self._exposures = exposures(camera, bed, plant.step_s, rng)
         self._next = next(self._exposures)
         self._begun = False
@@ -52,5 +52,5 @@ class ExposingCamera(SimulatedDevice):
             if not exposure.lost:
                 x, back = path[exposure.step - last - 1], exposure.back
                 # Back from the end of the step: wrong by less than a step squared times half the acceleration.
-                motions = [(x[q : q + 3] - back * x[u : u + 3], x[u : u + 3]) for q, u in self._places]
+                motions = [(x[q : q + 3] - back * x[u : u + 3], x[u : u + 3]) for q, u in self._roots]
                 self.expose(motions, exposure.stamp, exposure.arrival)

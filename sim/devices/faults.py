@@ -53,15 +53,15 @@ class FaultySensor(SensorWrapper):
             else:
                 values = frame.values.copy()
                 if fault.what == "frozen":
-                    for i in self._places(fault):
+                    for i in self._indices(fault):
                         last = self._last.values[i] if self._last else values[i]
                         frozen[i] = values[i] = self._frozen.get(i, last)
                 elif fault.what == "not_finite":
                     values[:] = np.nan
                 elif fault.what == "offset":
-                    values[self._places(fault)] += value
+                    values[self._indices(fault)] += value
                 elif fault.what == "drift":
-                    values[self._places(fault)] += value * max(frame.t - fault.at_s, 0.0)
+                    values[self._indices(fault)] += value * max(frame.t - fault.at_s, 0.0)
                 frame = frame._replace(values=values)
         self._frozen, self._last = frozen, frame
         return frame
@@ -73,7 +73,7 @@ class FaultySensor(SensorWrapper):
             self._recent.popleft()
         return self._recent[0][1]
 
-    def _places(self, fault: FaultEvent) -> list[int]:
+    def _indices(self, fault: FaultEvent) -> list[int]:
         """Its signal, or all of them."""
         return [i for i, signal in enumerate(self._signals) if fault.unit in (None, signal)]
 

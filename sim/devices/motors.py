@@ -34,7 +34,7 @@ class SimulatedMotors(SimulatedActuator):
         #: of each motor: the rate at which it has no torque left [rad/s], and where its rate is in q and u of the plant
         self.highest_rates = [inf] * len(self._limits)
         n_q = len(plant.bed.layout.positions)
-        self.rate_places = [n_q + plant.bed.layout.joint_u(motor.joint) for motor in motors.units]
+        self.rate_offsets = [n_q + plant.bed.layout.joint_u(motor.joint) for motor in motors.units]
 
     @staticmethod
     def compiled_form(devices: Sequence[SimulatedMotors], n_held: int) -> CompiledForm:
@@ -46,7 +46,7 @@ class SimulatedMotors(SimulatedActuator):
             {
                 "SIM_MOTOR_COUNT": counts,
                 "SIM_MOTOR_FIRST": [0, *accumulate(counts)],
-                "SIM_MOTOR_RATE": [place for device in devices for place in device.rate_places],
+                "SIM_MOTOR_RATE": [offset for device in devices for offset in device.rate_offsets],
             },
             {
                 "sim_motor_limit": np.array([limit for device in devices for limit in device._limits]),

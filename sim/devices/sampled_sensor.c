@@ -8,12 +8,12 @@ static void sampled_sensor_read(const struct parameters *p, struct memory *m, co
     const struct kernel *k = &ks->sampled_measurement[i];
     const double *drawn = draws + SAMPLED_FIRST_DRAWN[i];
     for (int a = 0, first = SAMPLED_FIRST_INPUT[i]; a < SAMPLED_FIRST_INPUT[i + 1] - first; a++) {
-        int place = SAMPLED_INPUT[first + a];
-        if (place >= 0)
-            k->arg[a] = m->plant_state + place;
-        else if (place == SAMPLED_WRENCH)
+        int offset = SAMPLED_INPUT[first + a];
+        if (offset >= 0)
+            k->arg[a] = m->plant_state + offset;
+        else if (offset == SAMPLED_WRENCH)
             k->arg[a] = m->plant_wrench;
-        else if (place == SAMPLED_DRAWN)
+        else if (offset == SAMPLED_DRAWN)
             k->arg[a] = drawn;
         else
             k->arg[a] = drawn + SAMPLED_DRAWN_SIZE[i] + SAMPLED_ERROR_SIZE[i] * (long)frame[FRAME_NUMBER];

@@ -98,12 +98,12 @@ class SampledSensor(SimulatedSensor):
         drawn = [f.numel_in(f.n_in() - 2) for f in functions]
         errors = [f.numel_in(f.n_in() - 1) for f in functions]
         sizes = [first + frames * n for first, n in zip(drawn, errors, strict=True)]
-        places = [{**device._plant.places, **_ELSEWHERE}[name] for device in devices for name in device._inputs]
+        offsets = [{**device._plant.offsets, **_ELSEWHERE}[name] for device in devices for name in device._inputs]
         return CompiledForm(
             (Path(__file__).with_suffix(".c"),),
-            {f"SAMPLED_{name.upper()}": place for name, place in _ELSEWHERE.items()},
+            {f"SAMPLED_{name.upper()}": offset for name, offset in _ELSEWHERE.items()},
             {
-                "SAMPLED_INPUT": places,
+                "SAMPLED_INPUT": offsets,
                 "SAMPLED_FIRST_INPUT": [0, *accumulate(f.n_in() for f in functions)],
                 "SAMPLED_FIRST_DRAWN": [0, *accumulate(sizes)],
                 "SAMPLED_DRAWN_SIZE": drawn,

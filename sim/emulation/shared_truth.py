@@ -1,6 +1,6 @@
 """The true state of the plant in memory that plant and loop share: one writes it at every step, the other reads it.
 
-There are two places, written in turn, and a count that names the newest: a reader that interrupts the writer finds the
+There are two copies, written in turn, and a count that names the newest: a reader that interrupts the writer finds the
 whole truth before, and one that is overtaken by the writer reads again.
 """
 
@@ -40,8 +40,8 @@ class SharedTruth:
         """Replace the truth."""
         flat = np.concatenate([[truth.t], *truth[1:], np.ravel(boards)])
         self._count += 1
-        place = _place(self._count)
-        self._numbers[place : place + len(flat)] = flat
+        offset = _offset(self._count)
+        self._numbers[offset : offset + len(flat)] = flat
         self._numbers[0] = self._count
 
     def get(self, sizes: Sequence[int], boards: int) -> tuple[Truth, Array] | None:
@@ -49,8 +49,8 @@ class SharedTruth:
         numbers, ends = self._numbers, list(accumulate(sizes, initial=1))
         for _ in range(_TRIES):
             count = numbers.item(0)
-            place = _place(int(count))
-            flat = numbers[place : place + ends[-1] + 2 * boards].copy()
+            offset = _offset(int(count))
+            flat = numbers[offset : offset + ends[-1] + 2 * boards].copy()
             if count and numbers.item(0) == count:
                 parts = [flat[first:last] if first < last else NOTHING for first, last in pairwise(ends)]
                 return Truth(flat.item(0), *parts), flat[ends[-1] :]
@@ -63,6 +63,6 @@ class SharedTruth:
         os.close(self.descriptor)
 
 
-def _place(count: int) -> int:
+def _offset(count: int) -> int:
     """Index of the first number of the truth with this count."""
     return 1 + (count % 2) * (_BYTES // 16 - 1)

@@ -30,16 +30,16 @@ class Audit:
 
 def _function(bed: Testbed, plant: Plant) -> ca.Function:
     state, lost, errors = ca.MX.sym("state", plant.whole.size), ca.MX.sym("lost"), ca.MX.sym("errors", 3)
-    places = plant.places
-    q, u = state[: places["u"]], state[places["u"] : places["extra"]]
+    offsets = plant.offsets
+    q, u = state[: offsets["u"]], state[offsets["u"] : offsets["extra"]]
     energies, momentum = energy_function(bed.modules)(q, u)
-    *_, impulse, work = ca.vertsplit(state[places["extra"] : places["left"]], _ends(places))
+    *_, impulse, work = ca.vertsplit(state[offsets["extra"] : offsets["left"]], _ends(offsets))
     kinetic, gravity, strain, _ = ca.vertsplit(energies)
     audit = ca.vertcat(kinetic, kinetic + gravity + strain, work - lost, momentum, impulse, errors)
     return ca.Function("audit", [state, lost, errors], [audit])
 
 
-def _ends(places: dict[str, int]) -> list[int]:
+def _ends(offsets: dict[str, int]) -> list[int]:
     """Where the parts of extra begin and end: impulse and work are its last ones."""
-    n = places["left"] - places["extra"]
+    n = offsets["left"] - offsets["extra"]
     return [0, n - N_AUDITED, n - 1, n]

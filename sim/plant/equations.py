@@ -187,8 +187,8 @@ def sensed_joints(bed: Testbed) -> list[str]:
 def first_sensed(bed: Testbed, sensors: JointSensors) -> int:
     """Index of the first joint of a device among them; two devices may sense one joint."""
     devices = list(bed.devices_of(JointSensors).values())
-    place = next(i for i, device in enumerate(devices) if device is sensors)
-    return sum(len(device.joints) for device in devices[:place])
+    index = next(i for i, device in enumerate(devices) if device is sensors)
+    return sum(len(device.joints) for device in devices[:index])
 
 
 def _sensed(bed: Testbed) -> tuple[list[int], list[int]]:

@@ -35,16 +35,16 @@ def _step(step: PlateStep, position: ca.SX) -> ca.SX:
 
 def _map(heights: HeightMap, position: ca.SX) -> ca.SX:
     """Minus the gradient of the cubic B-spline whose control points are the heights."""
-    shape, place = (len(heights.heights_m[0]), len(heights.heights_m)), ca.SX.sym("place", 2)
+    shape, point = (len(heights.heights_m[0]), len(heights.heights_m)), ca.SX.sym("point", 2)
     weights = []
     for axis in range(2):
-        s = (place[axis] - heights.corner_m[axis]) / heights.spacing_m
+        s = (point[axis] - heights.corner_m[axis]) / heights.spacing_m
         s = ca.fmax(0, ca.fmin(shape[axis] - 1, s))
         # Control points beyond the ends repeat the last ones.
         columns = [_cubic(s - k) for k in range(-1, shape[axis] + 1)]
         weights.append(ca.vertcat(columns[0] + columns[1], *columns[2:-2], columns[-2] + columns[-1]))
     height = ca.dot(weights[1], ca.DM(heights.heights_m) @ weights[0])
-    slope = ca.Function("map", [place], [-ca.gradient(height, place)])(position[:2])
+    slope = ca.Function("map", [point], [-ca.gradient(height, point)])(position[:2])
     return ca.vertcat(slope, 0)
 
 

@@ -35,9 +35,9 @@ def _loaded(body: Body, event: PayloadEvent) -> Body:
     if body.flexible is not None:
         raise InputError("the body is flexible", key="simulation.events", value=body.name, expected="a rigid one")
     m, p = body.mass_kg, event.mass_kg
-    com, place = np.array(spatial(body.com_m)), np.array(spatial(event.position_m))
-    centre = (m * com + p * place) / (m + p)
-    d = place - com
+    com, position = np.array(spatial(body.com_m)), np.array(spatial(event.position_m))
+    centre = (m * com + p * position) / (m + p)
+    d = position - com
     shift = m * p / (m + p)
     inertia: object
     if isinstance(body.inertia_kg_m2, float):

@@ -107,7 +107,7 @@ class Plant:
         parts = PlantState(*(slice(first, last) for first, last in pairwise(ends)))
         self._parts, self._shown = parts, (parts.q, parts.u, parts.left, parts.pushed)
         #: where each part begins in the whole state
-        self.places = dict(zip(PlantState._fields, ends, strict=False))
+        self.offsets = dict(zip(PlantState._fields, ends, strict=False))
         #: views of the whole state, part by part
         self._state: PlantState[Array] = PlantState(*(self._whole[part] for part in parts))
         #: the contact sets with redundant constraints, and the pose where that was first found
@@ -129,8 +129,8 @@ class Plant:
                 "PLANT_STATE": len(self._whole),
                 "PLANT_PATH": len(self._state.q) + len(self._state.u),
                 "PLANT_TICK": held.tick.steps,
-                "PLANT_PUSHED": self.places["pushed"],
-                "PLANT_TANK": self.places["left"],
+                "PLANT_PUSHED": self.offsets["pushed"],
+                "PLANT_TANK": self.offsets["left"],
                 "PLANT_TORQUES": held.step.no_torque.size,
                 "SAME_STEP": SAME_STEP,
                 "PLANT_CONTACTS": len(self.bed.contacts),
@@ -138,7 +138,7 @@ class Plant:
                 "PLANT_SQUEEZE": len(self.bed.squeezed),
                 "PLANT_INDEPENDENT": ELIMINATION_SINE_SQUARED,
                 "PLANT_IS_WATCHED": int(contacts is not None and contacts.watches),
-                "PLANT_STRUCK": self.places["struck"],
+                "PLANT_STRUCK": self.offsets["struck"],
                 "PLANT_PAIRS": len(self._state.struck) // 3,
                 "PLANT_BENDS": int(bool(self._deflections.links)),
             },

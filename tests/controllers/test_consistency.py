@@ -16,8 +16,8 @@ def errors_of(bed: str, seeds: int, changes: dict[str, float]) -> tuple[Array, A
     for seed in range(1, seeds + 1):
         log = simulate_in_memory(load(bed, {"seed": seed, **changes}), keep=False)
         rows = log.rows[600:]  # velocities are not known at the start
-        q, u = (rows[:, log.channels.place("/truth", entry)] for entry in ("q", "u"))
-        q_hat, u_hat, deviation = (rows[:, log.channels.place("/state", entry)] for entry in ("q", "u", "deviation"))
+        q, u = (rows[:, log.channels.columns("/truth", entry)] for entry in ("q", "u"))
+        q_hat, u_hat, deviation = (rows[:, log.channels.columns("/state", entry)] for entry in ("q", "u", "deviation"))
         squares.append((((q_hat - q) / deviation) ** 2).mean(axis=0))
         rates.append(((u_hat - u) ** 2).mean(axis=0))
     return np.mean(squares, axis=0), np.sqrt(np.mean(rates, axis=0))

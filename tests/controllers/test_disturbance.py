@@ -54,7 +54,7 @@ def test_a_healthy_flight_names_no_fault_and_ends_within_a_millimetre():
 
 def test_gains_of_a_hold_come_without_a_jump_of_the_demand():
     rows = simulate_in_memory(load("free-flyer/ideal", ["loop.duration_s=30"]))
-    demand = rows.rows[:, rows.channels.place("/demand", "force")]
+    demand = rows.rows[:, rows.channels.columns("/demand", "force")]
     t = rows.rows[:, rows.channels.column("/truth", "t_s")]
     after_the_move = t > 20.5  # the reference rests; its acceleration jumped to zero before
     assert np.abs(np.diff(demand[after_the_move, :3], axis=0)).max() < 0.02
@@ -109,6 +109,6 @@ def test_hands_close_in_a_harsh_lab_and_torques_do_not_jump(bed: str, catches: i
     log = simulate_in_memory(load(bed, {"seed": 2020}))
     assert log.summary["ended"] == "completed", log.summary["text"]
     assert len(log.summary["catches"]) == catches
-    assert np.abs(log.rows[:, log.channels.place("/state", "disturbance")]).max() > 0.0
-    torque = log.rows[:, log.channels.place("/verdict", "setpoint.motors")]
+    assert np.abs(log.rows[:, log.channels.columns("/state", "disturbance")]).max() > 0.0
+    torque = log.rows[:, log.channels.columns("/verdict", "setpoint.motors")]
     assert np.abs(np.diff(torque, axis=0)).max() < 0.4

@@ -124,7 +124,7 @@ def test_the_run_follows_the_path(tmp_path):
     s = (t / 20) ** 3 * (10 + (t / 20) * (6 * t / 20 - 15))
     file = csv_of(tmp_path, "t_s,base_x_m,elbow_rad", *zip(t, 1 + 0.4 * s, 0.9 + 0.5 * s, strict=True))
     log = simulate_in_memory(bed_of(file, "loop.duration_s=27.0"))
-    end = log.rows[-1, log.channels.place("/truth", "q")]
+    end = log.rows[-1, log.channels.columns("/truth", "q")]
     np.testing.assert_allclose(end, START + np.array([0.4, 0, 0, 0, 0.5]), atol=2e-3)
 
 
@@ -141,7 +141,7 @@ def test_the_compiled_form_has_the_bits_of_the_python_form(tmp_path):
         assert (run.compiled_steps is not None) == compiled
         memory = Memory(run.channels, run.ticks)
         run.execute(VirtualClock(), memory)
-        columns = [run.channels.place("/reference", part) for part in ("q", "u", "a", "done")]
+        columns = [run.channels.columns("/reference", part) for part in ("q", "u", "a", "done")]
         found.append(np.hstack([memory.rows[:, column].reshape(run.ticks, -1) for column in columns]))
     assert found[0].tobytes() == found[1].tobytes()
     assert found[0][-1, -1] == 1.0

@@ -18,7 +18,7 @@ def test_an_optimum_fulfils_the_conditions_of_optimality() -> None:
     rng = np.random.default_rng(1)
     for _ in range(200):
         solution = random_problem(rng).solve()
-        assert solution.found
+        assert solution.is_optimal
         assert solution.status == "optimal"
         assert solution.primal_residual < 1e-9
         assert solution.dual_residual < 1e-8
@@ -35,4 +35,4 @@ def test_contradicting_bounds_are_infeasible() -> None:
     problem = random_problem(np.random.default_rng(3))
     far = np.array([0.0] * 6 + [100.0] * 3)
     solution = problem._replace(lower=problem.lower + far, upper=problem.upper + far).solve()
-    assert (solution.flag, solution.status, solution.found) == (INFEASIBLE, "infeasible", False)
+    assert (solution.flag, solution.status, solution.is_optimal) == (INFEASIBLE, "infeasible", False)

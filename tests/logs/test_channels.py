@@ -134,11 +134,11 @@ def test_an_entry_of_a_record_is_a_column_or_several_of_all_rows():
     channels = Channels.of(BED)
     ticks = [make_tick(BED, k) for k in range(5)]
     rows = np.array([np.frombuffer(channels.pack(*tick)) for tick in ticks])
-    q = rows[:, channels.place("/state", "q")]
+    q = rows[:, channels.columns("/state", "q")]
     np.testing.assert_array_equal(bits(q), bits([tick.state.q for tick in ticks]))
-    t = rows[:, channels.place("/applied", "thrusters.t")]
+    t = rows[:, channels.columns("/applied", "thrusters.t")]
     np.testing.assert_array_equal(t, [tick.applied[1].t for tick in ticks])
-    pose = rows[:, channels.place("/sample", "vision.values")]
+    pose = rows[:, channels.columns("/sample", "vision.values")]
     np.testing.assert_array_equal(bits(pose), bits([tick.sample.frames[1].values for tick in ticks]))
 
 
@@ -184,7 +184,7 @@ def test_two_values_of_the_same_name_are_refused():
 
 def test_truth_has_as_many_numbers_as_the_plant():
     channels = Channels.of(BED)
-    assert channels.place("/truth", "thrust") == slice(
+    assert channels.columns("/truth", "thrust") == slice(
         channels.column("/truth", "thrusters_r1_thrust_n"), channels.column("/truth", "thrusters_r8_thrust_n") + 1
     )
     assert not any(value.name.startswith("energy") for _, value in channels.topics[-2].values)

@@ -75,7 +75,7 @@ def test_a_log_cut_anywhere_gives_whole_ticks_or_one_sentence(tmp_path, whole):
 
 def test_a_tick_that_was_cut_in_two_is_left_out(tmp_path):
     rows = many_rows(BED, CHANNELS, 2000)  # more than fits one chunk
-    rows[:, CHANNELS.place("/truth", "u")] = np.random.default_rng(0).random((2000, 5))
+    rows[:, CHANNELS.columns("/truth", "u")] = np.random.default_rng(0).random((2000, 5))
     path = write(tmp_path / "cut.mcap", rows, per_flush=2000)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     log = read_log(path)

@@ -17,7 +17,7 @@ from granite.rt.run_in_memory import simulate_in_memory
 
 BED = load("free-flyer")
 CHANNELS = Channels.of(BED)
-AT = CHANNELS.place
+AT = CHANNELS.columns
 PERIOD = BED.loop.period_s
 NAMES = [c.name for c in BED.known.positions]
 UNITS = [f"thrusters_r{i}" for i in range(1, 9)]
@@ -223,7 +223,7 @@ def test_work_and_internal_force_are_those_of_the_rows() -> None:
 
 def test_the_elastic_energy_is_that_of_the_model() -> None:
     log = simulate_in_memory(load("flx-pendulum", {"loop.duration_s": 0.5}))
-    truth = log.rows[:, log.channels.place("/truth", "q")], log.rows[:, log.channels.place("/truth", "u")]
+    truth = log.rows[:, log.channels.columns("/truth", "q")], log.rows[:, log.channels.columns("/truth", "u")]
     energy = Energy(log.bed.modules)
     strain = max(energy.balance(q, u).strain for q, u in zip(*truth, strict=True))
     assert log.summary["energy"] == {"largest_elastic_j": pytest.approx(strain)}

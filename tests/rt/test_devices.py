@@ -123,7 +123,7 @@ def test_without_a_simulated_device_there_is_no_lab_and_no_truth(tmp_path: Path)
     memory = Memory(run.channels, run.ticks)
     outcome = run.execute(VirtualClock(), memory)
     assert outcome.reason is Reason.PASSED
-    assert np.isnan(memory.rows[:, run.channels.place("/truth", "q")]).all()
+    assert np.isnan(memory.rows[:, run.channels.columns("/truth", "q")]).all()
     drivers = drivers_of(run)
     for name in ("joint_sensors", "vision"):
         assert drivers[name].calls == ["open", "close"]

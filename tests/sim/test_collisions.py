@@ -79,7 +79,7 @@ def test_both_forms_of_a_run_with_a_collision_are_equal() -> None:
     bed = load("atmos", {**bump, "behaviour.waypoints": [], "loop.duration_s": 0.4})
     assert assert_equal_to_the_bit(bed).reason is Reason.PASSED
     log = simulate_in_memory(bed)
-    assert log.rows[-1, log.channels.place("/truth", "struck")].min() > 0
+    assert log.rows[-1, log.channels.columns("/truth", "struck")].min() > 0
 
 
 @pytest.mark.parametrize("allowed", [False, True])
@@ -122,7 +122,7 @@ def test_a_bumper_out_of_reach_leaves_the_disturbance_observer_on() -> None:
     bed = load("atmos/clean", {"contacts": [bumper], "modules.vehicle.points": points, "loop.duration_s": 5.0})
     assert bed.explains_motion
     log = simulate_in_memory(bed)
-    disturbance = log.rows[-1, log.channels.place("/state", "disturbance")]
+    disturbance = log.rows[-1, log.channels.columns("/state", "disturbance")]
     slope = 17.8 * 9.81 * 1e-4
     assert np.hypot(*disturbance[:2]) == pytest.approx(slope, rel=0.6)
 

@@ -25,7 +25,7 @@ GRIP = {"name": "grip", "kind": "rigid_grasp"}
 
 
 def truth(log: Log, entry: str) -> np.ndarray:
-    values: np.ndarray = log.rows[:, log.channels.place("/truth", entry)]
+    values: np.ndarray = log.rows[:, log.channels.columns("/truth", entry)]
     return values
 
 
@@ -240,7 +240,7 @@ def test_too_many_modes_for_the_step_are_refused_with_the_limit() -> None:
     steps = int(np.ceil(0.01 / limit))
     fine = good.model_copy(update={"simulation": good.simulation.model_copy(update={"physics_step_s": 0.01 / steps})})
     log = simulate_in_memory(fine)
-    assert np.isfinite(log.rows[:, log.channels.place("/truth", "q")]).all()
+    assert np.isfinite(log.rows[:, log.channels.columns("/truth", "q")]).all()
 
 
 @pytest.mark.parametrize("method", quick(["projection", "baumgarte", "none"], "projection"))

@@ -34,7 +34,7 @@ def moved(testbed: Testbed, is_smooth: bool = True) -> dict[str, Array]:
     log = simulate_in_memory(testbed)
     checks = log.summary["audit"]["checks"]
     assert all(check["held"] for name, check in checks.items() if is_smooth or name != "energy"), checks
-    return {entry: log.rows[:, log.channels.place("/truth", entry)] for entry in ("t", "q", "u", "closed", "wrench")}
+    return {entry: log.rows[:, log.channels.columns("/truth", entry)] for entry in ("t", "q", "u", "closed", "wrench")}
 
 
 def test_two_pucks_on_a_spring_and_a_damper_swing_as_the_closed_form_says() -> None:

@@ -101,7 +101,7 @@ def test_an_arm_pulled_out_of_its_reach_ends_the_run_by_name() -> None:
     assert ended["ended"] == "plant_lost"
     assert "contact 'pull' is closed, but its sides are" in ended["text"]
     assert 0.9 < ended["ended_at_s"] < 1.2
-    assert np.isfinite(log.rows[:, log.channels.place("/truth", "q")]).all()
+    assert np.isfinite(log.rows[:, log.channels.columns("/truth", "q")]).all()
 
 
 def test_a_motion_that_is_not_finite_ends_the_run_before_anyone_reads_it(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_motion_that_is_not_finite_ends_the_run_before_anyone_reads_it(tmp_pat
 def test_rows_that_are_not_finite_do_not_hold_in_an_audit() -> None:
     log = simulate_in_memory(wall(0.5))
     rows, verdict = log.rows.copy(), AuditVerdict(log.bed, Channels.of(log.bed))
-    rows[50, log.channels.place("/truth", "audit")] = np.nan
+    rows[50, log.channels.columns("/truth", "audit")] = np.nan
     verdict.update(rows)
     result = verdict.result()
     assert result is not None

@@ -19,7 +19,7 @@ def assert_same_rows(run: Run, rows: Array, expected: Array, but: Sequence[tuple
     assert rows.shape == expected.shape
     kept = np.ones(run.channels.width, dtype=bool)
     for topic, entry in (("/timing", "steps"), *but):
-        kept[run.channels.place(topic, entry)] = False
+        kept[run.channels.columns(topic, entry)] = False
     differs = (rows.view(np.uint64) != expected.view(np.uint64)) & kept
     assert not differs.any(), np.argwhere(differs)[:5]
 

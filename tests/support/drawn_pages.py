@@ -34,10 +34,10 @@ def log_of(bed, q, **truth) -> Log:
     """A log in which this happened, one row for each row of q; `truth` gives other entries of /truth by name."""
     channels = Channels.of(bed)
     rows = np.zeros((len(q), channels.width))
-    rows[:, channels.place("/timing", "scheduled")] = np.arange(len(q)) * bed.loop.period_s
-    rows[:, channels.place("/timing", "tick")] = np.arange(len(q))
+    rows[:, channels.columns("/timing", "scheduled")] = np.arange(len(q)) * bed.loop.period_s
+    rows[:, channels.columns("/timing", "tick")] = np.arange(len(q))
     for entry, values in {"q": q, **truth}.items():
-        rows[:, channels.place("/truth", entry)] = values
+        rows[:, channels.columns("/truth", entry)] = values
     return Log(bed, {}, channels, rows, (), None, True)
 
 

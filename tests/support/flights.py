@@ -31,7 +31,7 @@ class Flight(NamedTuple):
 
     def of(self, topic: str, entry: str) -> Array:
         """The values of an entry over time."""
-        rows: Array = self.log.rows[:, self.log.channels.place(topic, entry)]
+        rows: Array = self.log.rows[:, self.log.channels.columns(topic, entry)]
         return rows
 
     @property

@@ -48,7 +48,7 @@ class Scripted(NamedTuple):
         return self.rows[:, self.channels.column(topic, key)]
 
     def entry(self, topic: str, entry: str) -> Array:
-        return self.rows[:, self.channels.place(topic, entry)]
+        return self.rows[:, self.channels.columns(topic, entry)]
 
     @property
     def modes(self) -> list[RunMode]:

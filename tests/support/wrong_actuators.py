@@ -156,7 +156,7 @@ def wiggled_robot(name: str, wrong: WrongActuators | None = None, *changes: str)
 def relative_rates(log: Log) -> Array:
     """The greatest true rate of each tick and of the end as a multiple of its limit."""
     bed = log.bed
-    rates = log.rows[:, log.channels.place("/truth", "u")]
+    rates = log.rows[:, log.channels.columns("/truth", "u")]
     final = [log.summary["final_rate"][velocity.name]["value"] for velocity in bed.velocities]
     return _relative(bed, np.vstack([rates, final]))
 

@@ -115,6 +115,6 @@ def test_the_elastic_energy_is_that_of_the_balance():
 def strain(log: Log) -> np.ndarray:
     from granite.mrds.energy import Energy
 
-    q, u = (log.rows[:, log.channels.place("/truth", entry)] for entry in ("q", "u"))
+    q, u = (log.rows[:, log.channels.columns("/truth", entry)] for entry in ("q", "u"))
     energy = Energy(log.bed.modules)
     return np.array([energy.balance(a, b).strain for a, b in zip(q, u, strict=True)])

@@ -17,7 +17,7 @@ Y = np.array([[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 1, 0]
 
 def _largest_error(*changes: str) -> float:
     log = simulate_in_memory(load("free-flyer/ideal", [*CASE, *changes]))
-    place = log.channels.place
+    place = log.channels.columns
     return float(np.abs(log.rows[:, place("/truth", "q")] - log.rows[:, place("/reference", "q")]).max())
 
 

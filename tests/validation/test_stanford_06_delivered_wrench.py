@@ -26,7 +26,7 @@ def runs():
     for resolve in (False, True):
         bed = load("free-flyer/report-1987", (*VALVES, f"controller.resolve_delivered={str(resolve).lower()}"))
         log = simulate_in_memory(bed)
-        place = log.channels.place
+        place = log.channels.columns
         error = np.abs(log.rows[:, place("/truth", "q")] - log.rows[:, place("/reference", "q")])
         last = log.rows[:, place("/state", "t")] >= 25.0
         impulse = log.rows[:, place("/truth", "thrust")].sum() * bed.loop.period_s

@@ -62,7 +62,7 @@ def test_the_robot_is_drawn_where_it_was(log: Log, filmed: tuple[Backdrop, list[
 def test_jets_are_drawn_while_thrusters_are_open(log: Log, filmed: tuple[Backdrop, list[Picture]]):
     backdrop, frames = filmed
     view_ends = backdrop.panels[0][1]
-    opened = log.columns(list(range(log.channels.width))[log.channels.place("/applied", "thrusters.values")])
+    opened = log.columns(list(range(log.channels.width))[log.channels.columns("/applied", "thrusters.values")])
     for i in range(1, 20):
         is_open = (opened[20 * (i - 1) + 1 : 20 * i + 1] > 0.5).any()
         assert is_open == bool((area(frames[i], PLUME)[:, 0] < view_ends).any()), i
@@ -93,7 +93,7 @@ def test_speed_shortens_the_film(log: Log, tmp_path: Path):
 
 def test_an_estimate_is_filmed_where_there_is_no_truth(log: Log):
     rows = log.rows.copy()
-    rows[:, log.channels.place("/truth", "q")] = np.nan
+    rows[:, log.channels.columns("/truth", "q")] = np.nan
     without = Log(log.bed, log.info, log.channels, rows, log.events, log.summary, True)
     _, frames = frames_of(without)
     assert len(area(frames[-1], HULL)) > 1000

@@ -114,7 +114,7 @@ def test_arms_and_jets_are_seen_where_trigonometry_puts_them(flown):
 
 def test_the_base_is_drawn_where_it_was_first_and_last(flown):
     rows = flown.rows.copy()
-    way = rows[:, flown.channels.place("/truth", "q")]
+    way = rows[:, flown.channels.columns("/truth", "q")]
     way[:, 0] += np.linspace(0, 1, len(rows))
     hulls = drawn(with_rows(flown, rows)).findobj(lambda a: isinstance(a, Circle) and a.radius > 0.2)
     for colour, q in ((HULL_FIRST, way[0]), (HULL_LAST, way[-1])):
@@ -124,14 +124,14 @@ def test_the_base_is_drawn_where_it_was_first_and_last(flown):
 
 def test_a_plume_goes_out_of_the_thruster_that_fired_and_of_no_other(flown):
     rows = flown.rows.copy()
-    rows[:, flown.channels.place("/applied", "thrusters.values")] = 0.0
+    rows[:, flown.channels.columns("/applied", "thrusters.values")] = 0.0
     rows[100:, flown.channels.column("/applied", "thrusters_r4_opening")] = 1.0
     figure = drawn(with_rows(flown, rows))
     plumes = figure.findobj(lambda a: isinstance(a, Polygon) and a.get_facecolor()[:3] == to_rgba(PLUME)[:3])
     outlines = np.array([plume.get_xy()[:3] for plume in plumes])
     long = outlines[np.ptp(outlines, axis=1).max(axis=1) > 1e-6]
     assert len(long)
-    x, y, heading, *_ = flown.rows[-1, flown.channels.place("/truth", "q")]
+    x, y, heading, *_ = flown.rows[-1, flown.channels.columns("/truth", "q")]
     ahead, left = np.array([[np.cos(heading), np.sin(heading)], [-np.sin(heading), np.cos(heading)]])
     for tip, *mouth in long:  # r4 pushes along x from the left of the back
         assert tip == pytest.approx((x, y) - 0.13 * ahead + 0.13 * left, abs=0.01)
@@ -147,7 +147,7 @@ def test_the_page_of_an_incomplete_or_recovered_log_says_so(flown):
 
 def test_a_cut_log_without_truth_shows_the_estimate(flown):
     rows = flown.rows[:100].copy()
-    rows[:, flown.channels.place("/truth", "q")] = np.nan
+    rows[:, flown.channels.columns("/truth", "q")] = np.nan
     seen = texts(drawn(with_rows(flown, rows, complete=False, summary=None)))
     assert "path (estimate)" in seen
     assert "the log is truncated: the run continued" in seen
@@ -160,7 +160,7 @@ def test_a_single_tick_is_drawn(row, flown):
 
 def test_numbers_gone_wild_do_not_spoil_the_page(flown):
     rows = flown.rows.copy()
-    wild = np.arange(rows.shape[1]) != flown.channels.place("/timing", "scheduled")
+    wild = np.arange(rows.shape[1]) != flown.channels.columns("/timing", "scheduled")
     rows[50:80, wild], rows[80:100, wild], rows[100:, wild] = np.inf, -1e300, np.nan
     for axes in drawn(with_rows(flown, rows)).axes:
         assert np.ptp(axes.get_ylim()) < (1e5 if "us" in axes.get_ylabel() else 100), axes.get_ylabel()

@@ -38,7 +38,7 @@ def test_a_bed_without_a_controller_shows_its_motion_instead_of_errors():
 
 def test_a_joint_and_its_torque_have_the_same_colour():
     log = log_of(bar_between_arms(), np.ones((TICKS, 5)))
-    log.rows[:, log.channels.place("/applied", "motors.values")] = 0.5
+    log.rows[:, log.channels.columns("/applied", "motors.values")] = 0.5
     figure = drawn(log)
     joints, torques = (panel(figure, label).lines for label in ("joint\n[rad]", "joint\ntorque [N m]"))
     assert {line.get_label(): line.get_color() for line in joints} == {
@@ -210,7 +210,7 @@ def flight(truth: bool):
     """The free-flyer with r1 open all the time, and a demand of its own; 0.4 N expected, 0.5 N delivered."""
     bed = load("free-flyer", ["loop.duration_s=0.3"])
     log = log_of(bed, np.tile([1.0, 1.0, 0.0, 0.0, 0.0], (TICKS, 1)))
-    put = log.channels.place
+    put = log.channels.columns
     log.rows[:, put("/demand", "wrench")] = [1.0, -2.0, 3.0]
     log.rows[:, put("/truth", "thrust")] = [0.5, *[0.0] * 7] if truth else np.nan
     log.rows[:, put("/verdict", "thrust")] = [0.4, *[0.0] * 7]
@@ -237,7 +237,7 @@ def test_the_demanded_wrench_is_shown_against_the_one_of_the_thrusters(truth, ne
 def test_a_wrench_is_averaged_over_stretches_that_the_legend_names():
     bed = load("free-flyer")
     log = log_of(bed, np.tile([1.0, 1.0, 0.0, 0.0, 0.0], (6000, 1)))
-    log.rows[::2, log.channels.place("/truth", "thrust")] = [1.0, *[0.0] * 7]
+    log.rows[::2, log.channels.columns("/truth", "thrust")] = [1.0, *[0.0] * 7]
     axes = panel(drawn(log), "force\n[N]")
     assert legend(axes)[-1] == "demanded (means of 0.2 s)"
     (force,) = [patch for patch in axes.patches if patch.get_label() == "fx delivered"]

@@ -105,7 +105,7 @@ def test_a_failed_thruster_is_crossed_in_the_view_and_hatched_in_its_lane(flown)
     failed = load("free-flyer", ["loop.duration_s=1", "devices.thrusters.units.r3.failed=true"])
     figure = drawn(dataclasses.replace(flown, bed=failed))
     crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
-    x, y, heading, *_ = flown.rows[-1, flown.channels.place("/truth", "q")]
+    x, y, heading, *_ = flown.rows[-1, flown.channels.columns("/truth", "q")]
     ahead, left = np.array([[np.cos(heading), np.sin(heading)], [-np.sin(heading), np.cos(heading)]])
     nozzle = (x, y) - 0.13 * ahead + 0.13 * left  # r3 pushes back from the left of the back, so its jet goes left
     assert crosses[-1].get_xydata()[0] == pytest.approx(nozzle + 0.6 * 0.14 * 0.24 * left, abs=1e-3)
@@ -123,7 +123,7 @@ def test_a_failed_thruster_is_crossed_in_the_view_and_hatched_in_its_lane(flown)
 def test_the_path_of_a_tip_is_drawn_beside_that_of_the_base(flown):
     figure = drawn(flown)
     (path,) = [line for line in figure.axes[0].lines if line.get_label() == "path of tip"]
-    x, y, heading, shoulder, elbow = flown.rows[-1, flown.channels.place("/truth", "q")]
+    x, y, heading, shoulder, elbow = flown.rows[-1, flown.channels.columns("/truth", "q")]
     angles = np.cumsum([heading, shoulder, elbow])
     tip = [x, y] + np.array([0.24, 0.3, 0.3]) @ np.column_stack((np.cos(angles), np.sin(angles)))
     assert path.get_xydata()[-1] == pytest.approx(tip)
@@ -136,7 +136,7 @@ def test_the_path_of_a_tip_is_drawn_beside_that_of_the_base(flown):
 @pytest.mark.slow
 def test_the_last_pose_of_the_reference_is_dashed(flown):
     rows = flown.rows.copy()
-    rows[:, flown.channels.place("/reference", "q")] = [2.0, 1.5, 0.0, math.pi / 2, 0.0]
+    rows[:, flown.channels.columns("/reference", "q")] = [2.0, 1.5, 0.0, math.pi / 2, 0.0]
     disc, upper, fore = dashed(drawn(with_rows(flown, rows)))
     assert disc.center == pytest.approx([2.0, 1.5])
     for link, (low, high) in ((upper, (1.5, 1.8)), (fore, (1.8, 2.1))):

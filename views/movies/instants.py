@@ -46,7 +46,7 @@ def instants(log: Log, run: PlottedRun, fps: float, speed: float) -> Instants:
     topic = "/truth" if run.measure == "truth" else "/state"
     wanted = [(topic, "q"), ("/state", "ready"), ("/reference", "q"), ("/truth", "closed")]
     wanted += [("/applied", f"{name}.values") for name in log.bed.devices_of(Thrusters)]
-    columns = [np.atleast_1d(np.r_[log.channels.place(*entry)]) for entry in wanted]
+    columns = [np.atleast_1d(np.r_[log.channels.columns(*entry)]) for entry in wanted]
     values = log.columns([int(index) for indices in columns for index in indices])
     ends = np.cumsum([len(indices) for indices in columns])
     q, ready, reference, closed, *openings = np.split(values, ends[:-1], axis=1)

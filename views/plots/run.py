@@ -38,7 +38,7 @@ class PlottedRun:
         rows = drawn.rows
 
         def series(topic: str, entry: str, of: Array = rows) -> Array:
-            values: Array = of[:, log.channels.place(topic, entry)]
+            values: Array = of[:, log.channels.columns(topic, entry)]
             return values
 
         def joined(entries: Iterable[str], of: Array = rows) -> Array:

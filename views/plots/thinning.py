@@ -89,7 +89,7 @@ class _ThinnedColumns:
 
     def __init__(self, channels: Channels) -> None:
         def columns(*entries: tuple[str, str]) -> list[int]:
-            slices = [channels.place(*entry) for entry in entries]
+            slices = [channels.columns(*entry) for entry in entries]
             return [i for part in slices if isinstance(part, slice) for i in range(part.start, part.stop)]
 
         applied = channels.topic("/applied")

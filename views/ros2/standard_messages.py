@@ -178,7 +178,7 @@ class StandardMessages:
         return self._kinds["geometry_msgs/msg/Vector3"](*numbers)
 
     def _columns(self, topic: str, entry: str) -> slice:
-        columns = self._channels.place(topic, entry)
+        columns = self._channels.columns(topic, entry)
         return columns if isinstance(columns, slice) else slice(columns, columns + 1)
 
 

@@ -38,12 +38,12 @@ class FrictionCone:
 
     def constraints(self, known: Quantities) -> list[Any]:
         """One row for each face: its direction times the tangential force is at most its slope times the normal."""
-        found = []
+        constraints = []
         for grip in self._grips:
             force = known.local_force(grip)
             for slope, *direction in self._faces:
-                found.append(np.array(direction) @ force[1:] <= slope * force[0])
-        return found
+                constraints.append(np.array(direction) @ force[1:] <= slope * force[0])
+        return constraints
 
 
 def _faces(options: FrictionCone.Options, n_space: int) -> Array:

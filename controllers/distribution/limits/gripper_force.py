@@ -33,12 +33,12 @@ class GripperForce:
 
     def constraints(self, known: Quantities) -> list[Any]:
         """Upper and lower bounds of each component."""
-        found = []
+        constraints = []
         for grip in self._grips:
             if self._force is not None:
                 force = known.local_force(grip)
-                found += [force <= self._force, force >= -self._force]
+                constraints += [force <= self._force, force >= -self._force]
             if self._moment is not None and known.shape.grips[grip].n_moment:
                 moment = known.moment(grip)
-                found += [moment <= self._moment, moment >= -self._moment]
-        return found
+                constraints += [moment <= self._moment, moment >= -self._moment]
+        return constraints

@@ -95,7 +95,7 @@ def _response(log: Log, name: str, noticed: float) -> tuple[str, float]:
         moving = t[after & (speed >= STILL)]
         return "hold", float(moving[-1] - noticed) if len(moving) else 0.0
     if RunMode.FLOATING in modes[after]:
-        thrust = log.rows[:, log.channels.place("/verdict", "thrust")]
+        thrust = log.rows[:, log.channels.columns("/verdict", "thrust")]
         opened = t[after & thrust.any(axis=1)]
         return "float", float(opened[-1] - noticed) if len(opened) else 0.0
     if ended == "completed":
@@ -107,7 +107,7 @@ def _response(log: Log, name: str, noticed: float) -> tuple[str, float]:
 
 
 def _speed(log: Log) -> Array:
-    velocity = log.rows[:, log.channels.place("/truth", "u")]
+    velocity = log.rows[:, log.channels.columns("/truth", "u")]
     speed: Array = np.linalg.norm(velocity[:, :2], axis=1)
     return speed
 

@@ -116,7 +116,7 @@ def estimation_errors(every: int) -> Sequence[float]:
     run.devices._reads[0] = Every(run.devices._sensors["joint_sensors"], every).read
     memory = Memory(run.channels, run.ticks)
     assert run.execute(VirtualClock(), memory).reason is Reason.PASSED
-    truth, estimate = (memory.rows[200:, run.channels.place(topic, "q")] for topic in ("/truth", "/state"))
+    truth, estimate = (memory.rows[200:, run.channels.columns(topic, "q")] for topic in ("/truth", "/state"))
     found: Sequence[float] = np.abs(estimate - truth)[:, 3:].max(axis=0).tolist()
     return found
 

@@ -24,7 +24,7 @@ def test_wrong_time_stamps_are_named_once_with_their_error(error: float, at_s: f
     log = flown(wrong_by(error, at_s))
     assert log.summary["ended"] == "completed"
     assert log.summary["guard"]["pose_time_stamps"] == 1
-    reason, value = (log.rows[:, log.channels.place("/verdict", part)].ravel() for part in ("reason", "value"))
+    reason, value = (log.rows[:, log.channels.columns("/verdict", part)].ravel() for part in ("reason", "value"))
     assert value[reason == Reason.POSE_TIME_STAMPS] == pytest.approx(error, rel=0.15)
     (event,) = [event for event in log.events if event["name"] == "pose_time_stamps"]
     assert "vision time stamp error was" in event["text"]

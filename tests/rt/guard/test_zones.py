@@ -97,4 +97,4 @@ def distances(bed: Testbed, log: Any) -> np.ndarray:
     """Of everything that stays apart at every tick, by the truth."""
     model = ControlModel(bed)
     f = ca.Function("f", [model.q], [Clearances(guarded_pairs(bed), bed.known).distances(model.q)])
-    return np.array(f(log.rows[:, log.channels.place("/truth", "q")].T))
+    return np.array(f(log.rows[:, log.channels.columns("/truth", "q")].T))

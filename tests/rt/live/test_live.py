@@ -128,7 +128,7 @@ def test_the_frame_of_the_base_is_its_pose():
 @pytest.mark.usefixtures("interpreted")
 def test_the_frame_of_a_body_in_space_has_its_quaternion():
     log, numbers = sent("spatial-dual-arm/open-loop")
-    q = log.rows[-1, log.channels.place("/truth", "q")]
+    q = log.rows[-1, log.channels.columns("/truth", "q")]
     turns = [q[i] for i, coordinate in enumerate(log.bed.positions) if coordinate.unit == "1"]
     assert len(turns) == 4
     for part in turns:

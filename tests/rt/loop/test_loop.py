@@ -64,8 +64,8 @@ def test_the_guard_ends_the_run_at_rest_and_the_reason_is_in_the_row():
     outcome, rows, channels, devices, at_rest = run(edge, at_once, "behaviour.check_moves=false", ticks=2000)
     assert outcome.reason is Reason.TABLE_EDGE
     assert rows[-1, channels.column("/verdict", "reason")] == Reason.TABLE_EDGE
-    assert not rows[-1, channels.place("/verdict", "setpoint.motors")].any()
-    assert not rows[-1, channels.place("/verdict", "setpoint.thrusters")].any()
+    assert not rows[-1, channels.columns("/verdict", "setpoint.motors")].any()
+    assert not rows[-1, channels.columns("/verdict", "setpoint.thrusters")].any()
     assert devices.stops == 1
     assert at_rest
 

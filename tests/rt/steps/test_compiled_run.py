@@ -68,7 +68,7 @@ def test_a_grip_that_closes_too_early_is_tried_at_every_step_until_it_holds(monk
     bed = load("two-arm-catch", ["seed=5", "loop.duration_s=20"])
     assert_equal_to_the_bit(bed)
     log = simulate_in_memory(bed)
-    closed = log.rows[:, log.channels.place("/truth", "closed")]
+    closed = log.rows[:, log.channels.columns("/truth", "closed")]
     assert (closed == 3.0).sum() > 5
     assert closed[-1].max() == 1.0
 
@@ -113,7 +113,7 @@ def test_a_camera_with_every_error_has_the_bits_of_the_loop():
     bed = free_flyer_and_bar().with_changes({"devices.vision.simulated": simulated, **changes})
     assert assert_equal_to_the_bit(bed).reason is Reason.PASSED
     run = Run(bed)
-    x = CompiledRun(run).rows()[0][:, run.channels.place("/sample", "vision.values")][:, 0]
+    x = CompiledRun(run).rows()[0][:, run.channels.columns("/sample", "vision.values")][:, 0]
     assert np.nanmax(np.abs(np.diff(x))) > 0.1
 
 
@@ -132,7 +132,7 @@ def test_force_gauges_have_the_bits_of_the_loop():
     assert_equal_to_the_bit(bed, but=[("/state", "gauges")])
     run = Run(bed)
     rows = CompiledRun(run).rows()[0]
-    assert np.ptp(rows[:, run.channels.place("/sample", "force_gauges.values")], axis=0).min() > 0
+    assert np.ptp(rows[:, run.channels.columns("/sample", "force_gauges.values")], axis=0).min() > 0
 
 
 @pytest.mark.usefixtures("gauges_unused")
@@ -323,7 +323,7 @@ def test_measurements_that_are_refused_go_to_the_guard_and_back():
     bed = load("free-flyer", [*changes, "safety.monitor.settling_s=0.5"])
     assert_equal_to_the_bit(bed)
     rows = simulate_in_memory(bed).rows
-    reasons = rows[:, Run(bed).channels.place("/verdict", "reason")]
+    reasons = rows[:, Run(bed).channels.columns("/verdict", "reason")]
     assert Reason.MEASUREMENT_REFUSED in reasons[200:]
     assert reasons[-1] in (Reason.PASSED, Reason.MEASUREMENT_REFUSED)
 

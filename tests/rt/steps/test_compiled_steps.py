@@ -32,7 +32,7 @@ def assert_equal_to_the_bit(bed: Testbed) -> tuple[Array, Outcome, Run]:
     expected, expected_outcome, _ = rows_of(bed, compiled=False)
     assert (outcome.reason, outcome.ticks) == (expected_outcome.reason, expected_outcome.ticks)
     kept = np.ones(run.channels.width, dtype=bool)
-    kept[run.channels.place("/timing", "steps")] = False
+    kept[run.channels.columns("/timing", "steps")] = False
     differs = (rows.view(np.uint64) != expected.view(np.uint64)) & kept
     assert not differs.any(), np.argwhere(differs)[:5]
     return rows, outcome, run
@@ -51,7 +51,7 @@ def assert_equal_to_the_bit(bed: Testbed) -> tuple[Array, Outcome, Run]:
 def test_a_run_has_the_bits_of_the_run_in_python(name: str):
     rows, outcome, run = assert_equal_to_the_bit(load(name, ["loop.duration_s=2.5"]))
     assert outcome.reason is Reason.PASSED
-    reasons = rows[:, run.channels.place("/verdict", "reason")]
+    reasons = rows[:, run.channels.columns("/verdict", "reason")]
     assert name.endswith("perfect-sensors") or reasons[0] == Reason.WAITING_FOR_SENSORS
     assert reasons[-1] == Reason.PASSED
 
@@ -60,7 +60,7 @@ def test_a_gyro_and_a_second_pose_are_fused_with_the_bits_of_python():
     second = "devices.second={kind='vision', rate_hz=25.0, latency_s=0.11, position_noise_m=2e-3}"
     rows, outcome, run = assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=2.5", "devices.gyro={}", second]))
     assert outcome.reason is Reason.PASSED
-    bias = rows[-1, run.channels.place("/state", "bias")]
+    bias = rows[-1, run.channels.columns("/state", "bias")]
     assert np.isfinite(bias).sum() == 1
 
 
@@ -83,7 +83,7 @@ def test_every_controlled_testbed_has_the_bits_of_the_run_in_python(name: str):
 def test_parts_in_python_stand_between_compiled_ones(name: str, in_python: list[str]):
     rows, _, run = assert_equal_to_the_bit(load(name, ["loop.duration_s=0.5"]))
     assert steps_in_python(run.stack) == in_python
-    assert rows[-1, run.channels.place("/verdict", "reason")] == Reason.PASSED
+    assert rows[-1, run.channels.columns("/verdict", "reason")] == Reason.PASSED
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_clamped_set_point_is_decided_as_in_python():
     rows, _, run = assert_equal_to_the_bit(
         load("free-flyer", ["loop.duration_s=2", *changes, f"simulation.events={push}"])
     )
-    assert Reason.SETPOINT_CLAMPED in rows[:, run.channels.place("/verdict", "reason")]
+    assert Reason.SETPOINT_CLAMPED in rows[:, run.channels.columns("/verdict", "reason")]
 
 
 def test_ticks_that_were_skipped_are_predicted_as_in_python():
@@ -174,7 +174,7 @@ def test_gains_are_parameters_of_the_compiled_steps():
     memory = Memory(run.channels, run.ticks)
     run.execute(VirtualClock(), memory)
     expected, _, _ = rows_of(stiff, compiled=True)
-    demand = run.channels.place("/demand", "force")
+    demand = run.channels.columns("/demand", "force")
     assert np.array_equal(memory.rows[:, demand], expected[:, demand])
 
 

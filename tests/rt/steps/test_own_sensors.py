@@ -27,7 +27,7 @@ def test_a_gyro_and_a_range_finder_of_ones_own_are_compiled_recorded_and_replaye
     rows, _, run = rows_of(bed, compiled=True)
     expected, _, _ = rows_of(bed, compiled=False)
     kept = np.ones(run.channels.width, dtype=bool)
-    kept[run.channels.place("/timing", "steps")] = False
+    kept[run.channels.columns("/timing", "steps")] = False
     np.testing.assert_array_equal(rows.view(np.uint64)[:, kept], expected.view(np.uint64)[:, kept])
     assert granite.replay(granite.simulate(bed, tmp_path / "run.mcap")).first is None
 

@@ -174,13 +174,13 @@ def test_a_law_as_an_expression_is_compiled_with_the_bits_of_its_python_form(law
     assert steps_in_python(run.stack) == []
     expected, _, _ = rows_of(bed, compiled=False)
     kept = np.ones(run.channels.width, dtype=bool)
-    kept[run.channels.place("/timing", "steps")] = False
+    kept[run.channels.columns("/timing", "steps")] = False
     assert np.array_equal(compiled[:, kept].view(np.uint64), expected[:, kept].view(np.uint64))
     whole = Run(bed)
     assert parts_in_python(whole) == []
     made = CompiledRun(whole).rows()
     assert made is not None
-    demand = run.channels.place("/demand", "force")
+    demand = run.channels.columns("/demand", "force")
     assert np.array_equal(made[0][:, demand], expected[:, demand])
     assert np.abs(expected[-1, demand]).max() > 0
     assert whole.stack.law.memory["total"].any()  # type: ignore[attr-defined]
@@ -196,7 +196,7 @@ def assert_equal_to_the_bit(bed: granite.Testbed, simulated: list[str] | None = 
         memory = Memory(run.channels, run.ticks)
         run.execute(VirtualClock(), memory)
         kept = np.ones(run.channels.width, dtype=bool)
-        kept[run.channels.place("/timing", "steps")] = False
+        kept[run.channels.columns("/timing", "steps")] = False
         rows[compiled] = memory.rows[:, kept].view(np.uint64)
     assert np.array_equal(rows[True], rows[False])
     return run
@@ -273,7 +273,7 @@ def test_every_mode_and_every_gain_has_the_bits_of_python_in_the_compiled_form()
         done = scripted(requests, "loop.duration_s=20", prepare=(lambda run: None) if compiled else _in_python)
         assert (done.run.compiled_steps is not None) == compiled
         kept = np.ones(done.channels.width, dtype=bool)
-        kept[done.channels.place("/timing", "steps")] = False
+        kept[done.channels.columns("/timing", "steps")] = False
         rows[compiled] = done.rows[:, kept]
         assert len(done.modes) >= 6
     assert np.array_equal(rows[True].view(np.uint64), rows[False].view(np.uint64))

@@ -109,7 +109,7 @@ def test_compiled_ticks_take_a_goal_without_python(monkeypatch):
     memory = Memory(run.channels, run.ticks)
     run.execute(VirtualClock(), memory)
     assert in_python == []
-    q = memory.rows[:, run.channels.place("/reference", "q")]
+    q = memory.rows[:, run.channels.columns("/reference", "q")]
     assert np.ptp(q[400:], axis=0)[[0, 1, 4]].min() > 1e-4
 
 

@@ -66,7 +66,7 @@ def test_the_repeated_manoeuvre_is_measured_alone(twice: Scripted):
     assert found is not None
     assert found.ticks == pytest.approx(4.0 / 0.005, abs=2)
     assert found.t[0] > 8.0 + 1.0 + SETTLING_S
-    opening = found.rows[:, twice.channels.place("/applied", "thrusters.values")]
+    opening = found.rows[:, twice.channels.columns("/applied", "thrusters.values")]
     thrust = twice.run.bed.devices["thrusters"].units[0].thrust_n
     (error, propellant) = Measures(whole.bed, (("a", "rms_error_m"), ("b", "propellant_n_s")), Band()).values(found)
     assert propellant == pytest.approx(opening.sum() * 0.005 * thrust, rel=0.05)
