@@ -1,8 +1,9 @@
-"""The health of a run: devices with status and age, the steps of a tick, lateness, lost rows and tank."""
+"""The health of a run: devices with status and age, links, the steps of a tick, lateness, lost rows and tank."""
 
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,10 @@ from granite.config.records import Array, Status, Verdict
 from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import sentence, subjects
 from granite.logs.channels import Channels
+from granite.logs.link_trouble import TROUBLE
+
+#: counters of a link come once a second: without news or frames for this long it is silent [s]
+_SILENT_S = 2.5
 
 
 class Health:
@@ -79,6 +84,33 @@ class Health:
             return "unknown"
         verdict = Verdict(0.0, None, Reason(int(reason)), int(subject), value, limit, bool(stop))  # type: ignore[arg-type]
         return "passed" if verdict.reason is Reason.PASSED else sentence(self._subjects, verdict)
+
+
+class LinkHealth:
+    """The counters of a link to real devices, as the live view sends them."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, Any] = {}
+        #: frames a second between the newest two, and when one came last by `time.monotonic`
+        self._rate, self._heard_at = 0.0, time.monotonic()
+
+    def note(self, numbers: dict[str, Any]) -> None:
+        """The next ones."""
+        before, self._newest = self._newest or {**numbers, "received": 0}, numbers
+        frames, time_between = numbers["received"] - before["received"], numbers["t_s"] - before["t_s"]
+        self._rate = frames / time_between if time_between > 0 else 0.0
+        if frames > 0:
+            self._heard_at = time.monotonic()
+
+    def shown(self) -> dict[str, Any]:
+        """What a page shows."""
+        age = time.monotonic() - self._heard_at
+        return {
+            "status": "ok" if age < _SILENT_S else "silent",
+            "age_s": round(age, 1),
+            "rate": round(self._rate),
+            "trouble": {key: self._newest[key] for key in TROUBLE if self._newest.get(key)},
+        }
 
 
 def _status(value: float) -> str:

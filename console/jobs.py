@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from granite.config.errors import InputError
+from granite.rt.process.other_cores import OtherCores
 
 #: jobs under way at most, jobs that are remembered, and the last part of the output that is shown [bytes]
 _UNDER_WAY, _KEPT, _TAIL = 8, 50, 6000
@@ -67,7 +68,8 @@ class Job:
 class Jobs:
     """All of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, cores: OtherCores) -> None:
+        self._cores = cores
         self._jobs: dict[int, Job] = {}
         self._numbers = count(1)
 
@@ -77,7 +79,8 @@ class Jobs:
         """Begin one; `InputError` where too many are under way."""
         if sum(job.process.poll() is None for job in self._jobs.values()) >= _UNDER_WAY:
             raise InputError(f"{_UNDER_WAY} jobs are under way", expected="one of them to end first")
-        job = Job(next(self._numbers), kind, words, result, ends_with_us)
+        with self._cores.all_of_them():  # a run may use any core
+            job = Job(next(self._numbers), kind, words, result, ends_with_us)
         self._jobs[job.number] = job
         ended = [number for number, known in self._jobs.items() if known.process.poll() is not None]
         for number in ended[: max(0, len(self._jobs) - _KEPT)]:

@@ -208,7 +208,8 @@ class LivePage:
             await self._tell_status()
             if feed.health is not None and feed.count:
                 ticks = int(_HEALTH_S / (feed.bed.loop.period_s if feed.bed else 1.0))
-                await self._say("health", **feed.health.of(feed.rows_after(feed.count - ticks)))
+                links = {name: link.shown() for name, link in feed.links.items()}
+                await self._say("health", **feed.health.of(feed.rows_after(feed.count - ticks)), links=links)
             new = [event for event in feed.events if event["number"] > self._events_seen]
             if new:
                 self._events_seen = new[-1]["number"]

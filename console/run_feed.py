@@ -21,23 +21,22 @@ from granite.config.reasons import Reason
 from granite.config.records import Array
 from granite.config.run_modes import RunMode
 from granite.config.testbed import Testbed
-from granite.console.health import Health
+from granite.console.health import Health, LinkHealth
 from granite.console.table_scene import Picture, TableScene
 from granite.console.worker import RefusedOrderError, Worker
 from granite.logs.channels import Channels
 from granite.logs.log_content import read_content
-from granite.logs.mcap_file import EVENTS
+from granite.logs.mcap_file import CDR_HEADER, EVENTS
+from granite.rt.live.live_view import LINKS, ROWS, ROWS_HEAD
 from granite.rt.process.run_register import RegisteredRun, registered_runs
 
 _PROTOCOL = "foxglove.sdk.v1"
-#: a message with data: its kind, its subscription, its time; then a row's part begins with the header of CDR
-_HEAD, _CDR = struct.Struct("<BIQ"), 4
+#: a message with data: its kind, its subscription, its time; then what comes before the values of rows [bytes]
+_HEAD, _BEFORE_ROWS = struct.Struct("<BIQ"), len(CDR_HEADER) + ROWS_HEAD.size
 #: rows that are kept [s], and events
 _KEPT_S, _EVENTS = 60.0, 500
 #: time between two tries to connect, and to read the head of the log [s]
 _RETRY_S = 0.25
-#: a batch of the recorder takes this long to arrive [s]: the first row of it is the oldest
-_BATCH_S = 0.004
 _STATUS = (("/operation", "mode"), ("/operation", "cause"), ("/verdict", "reason"))
 
 
@@ -55,6 +54,8 @@ class RunFeed:
         #: newest last, as the page shows them
         self.events: deque[dict[str, Any]] = deque(maxlen=_EVENTS)
         self.events_seen = 0
+        #: by name
+        self.links: dict[str, LinkHealth] = {}
         self.is_over = False
         #: when the last row came, by `time.monotonic`
         self.heard_at = -math.inf
@@ -63,12 +64,8 @@ class RunFeed:
         self._ring = np.zeros((0, 0))
         #: rows that have come so far
         self.count = 0
-        self._row: Array = np.zeros(0)
-        self._row_at, self._row_parts = -1, 0
         self._news = asyncio.Condition()
         self._picture: tuple[int, int, Picture] | None = None
-        self._has_news = False
-        self._telling: asyncio.Task[None] | None = None
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -181,7 +178,6 @@ class RunFeed:
         self.bed, self.channels = head.bed, head.channels
         rows = int(_KEPT_S / head.bed.loop.period_s) + 1
         self._ring = np.full((rows, head.channels.width), math.nan)
-        self._row = np.full(head.channels.width, math.nan)
         self.health = Health(head.bed, head.channels)
 
     async def _listen(self) -> None:
@@ -191,22 +187,15 @@ class RunFeed:
             async for message in link:
                 if isinstance(message, bytes):
                     self._take(topics, message)
-                if self._has_news:
-                    self._has_news = False
-                    if self._telling is None or self._telling.done():
-                        self._telling = asyncio.create_task(self._tell(_BATCH_S))
+                    await self._tell()
 
-    async def _tell(self, after_s: float = 0.0) -> None:
-        await asyncio.sleep(after_s)
+    async def _tell(self) -> None:
         async with self._news:
             self._news.notify_all()
 
-    async def _subscribe(self, link: ClientConnection) -> dict[int, Any]:
-        """By subscription: the slice of the row that a message fills, or the name of another topic."""
-        assert self.channels is not None
-        slices = {topic.name: slice(topic.start, topic.stop) for topic in self.channels.topics}
-        wanted = {*slices, EVENTS}
-        topics: dict[int, Any] = {}
+    async def _subscribe(self, link: ClientConnection) -> dict[int, str]:
+        """The topic of each subscription."""
+        wanted, topics = {ROWS, EVENTS, LINKS}, {}
         while wanted:
             said = json.loads(await link.recv())
             if said.get("op") != "advertise":
@@ -215,38 +204,31 @@ class RunFeed:
             for channel in said["channels"]:
                 if (name := channel["topic"]) in wanted:
                     wanted.discard(name)
-                    topics[channel["id"]] = slices.get(name, name)
+                    topics[channel["id"]] = name
                     subscriptions.append({"id": channel["id"], "channelId": channel["id"]})
             await link.send(json.dumps({"op": "subscribe", "subscriptions": subscriptions}))
         return topics
 
-    def _take(self, topics: dict[int, Any], message: bytes) -> None:
-        kind, subscription, at = _HEAD.unpack_from(message)
-        part = topics.get(subscription)
-        if kind != 1 or part is None:
-            return
-        if not isinstance(part, slice):
-            self._note_event(message[_HEAD.size :])
-            return
-        if at != self._row_at:  # an unfinished row before it has lost a part, and is left out
-            self._row_at, self._row_parts = at, 0
-        self._row[part] = np.frombuffer(message, "<f8", part.stop - part.start, _HEAD.size + _CDR)
-        self._row_parts += 1
-        if self._row_parts == len(topics) - 1:
-            self._add(self._row)
+    def _take(self, topics: dict[int, str], message: bytes) -> None:
+        kind, subscription, at_ns = _HEAD.unpack_from(message)
+        topic = topics.get(subscription) if kind == 1 else None
+        if topic == ROWS:
+            values = np.frombuffer(message, "<f8", offset=_HEAD.size + _BEFORE_ROWS)
+            self._add(values.reshape(-1, self._ring.shape[1]), at_ns)
+        elif topic == EVENTS:
+            self.events_seen += 1
+            self.events.append({"number": self.events_seen, **json.loads(message[_HEAD.size :])})
+        elif topic == LINKS:
+            link = json.loads(message[_HEAD.size :])
+            self.links.setdefault(link["link"], LinkHealth()).note(link)
 
-    def _add(self, row: Array) -> None:
+    def _add(self, rows: Array, at_ns: int) -> None:
         assert self.bed is not None
         assert self.channels is not None
         if self.scene is None:
-            self.scene = TableScene(self.bed, self.channels, row)
-        self._ring[self.count % len(self._ring)] = row
-        self.count += 1
+            self.scene = TableScene(self.bed, self.channels, rows[0])
+        rows = rows[-len(self._ring) :]
+        self._ring[(self.count + np.arange(len(rows))) % len(self._ring)] = rows
+        self.count += len(rows)
         self.heard_at = time.monotonic()
-        self.at_ms = self._row_at * 1e-6
-        self._has_news = True
-
-    def _note_event(self, message: bytes) -> None:
-        self.events_seen += 1
-        self.events.append({"number": self.events_seen, **json.loads(message)})
-        self._has_news = True
+        self.at_ms = at_ns * 1e-6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from granite.console.run_feed import RunFeed
 from granite.console.worker import RefusedOrderError, Worker
 from granite.console.workshop import Workshop
 from granite.logs.unfinished import finished_name
+from granite.rt.process.other_cores import OtherCores, threads_of
 from granite.rt.process.run_register import registered_runs
 
 _PAGE = Path(__file__).with_name("page")
@@ -35,6 +37,8 @@ _PAGE = Path(__file__).with_name("page")
 _MOST_PAGES = 32
 #: time for pages to close when the console ends [s]; longest message of a page [bytes]
 _GRACE_S, _LONGEST_MESSAGE = 2, 4096
+#: time between two looks at the cores of loops [s]
+_CORES_S = 1.0
 
 
 def server_config(app: ASGIApp, certificate: Path | None = None, key: Path | None = None) -> uvicorn.Config:
@@ -69,7 +73,8 @@ class Console:
         self._pages: dict[int, dict[int, LivePage]] = {}
         #: one for logs, and one for testbeds, plans and sessions: neither waits for the other
         self._log_worker, self._worker = Worker(Workshop, "log reader"), Worker(Workshop, "workshop")
-        self._jobs, shelf = Jobs(), LogShelf(folder, more)
+        self._cores = OtherCores()
+        self._jobs, shelf = Jobs(self._cores), LogShelf(folder, more)
         self._routes = [
             *LogRoutes(shelf, self._log_worker).routes(),
             *JobRoutes(shelf, self._worker, self._jobs).routes(),
@@ -92,12 +97,21 @@ class Console:
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         self._log_worker.start()
+        leaving = asyncio.create_task(self._leave_cores_to_loops())
         yield
+        leaving.cancel()
         await asyncio.to_thread(self._jobs.close)
         for worker in (self._log_worker, self._worker):
             worker.close()
         await asyncio.gather(*(feed.stop() for feed in self._feeds.values()))
         await asyncio.gather(*(operation.close() for operation in self._operations.values()))
+
+    async def _leave_cores_to_loops(self) -> None:
+        while True:
+            loops = [pid for pid, feed in self._feeds.items() if not feed.is_over and pid != os.getpid()]
+            own = [os.getpid(), *(pid for worker in (self._log_worker, self._worker) if (pid := worker.pid))]
+            self._cores.leave(loops, threads_of(*own))
+            await asyncio.sleep(_CORES_S)
 
     async def _page(self, request: Request) -> Response:
         return FileResponse(_PAGE / "index.html")

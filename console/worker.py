@@ -52,6 +52,11 @@ class Worker:
             finally:
                 self.progress = None
 
+    @property
+    def pid(self) -> int | None:
+        """Of the process, once it was started."""
+        return self._process.pid if self._process is not None else None
+
     def start(self) -> None:
         """Start the process, if it does not run: its imports take seconds."""
         if self._process is None or not self._process.is_alive():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from granite.config.testbed import Testbed
 from granite.drivers.call_each import call_each, outcome_of
 from granite.drivers.checked import checked, has_own
 from granite.drivers.contract import Actuator, Sensor
+from granite.drivers.link_history import LinkHistory, LinkNumbers
 from granite.drivers.shared_link import SharedLink
 
 
@@ -155,8 +156,15 @@ class DeviceSet:
 
     def links(self) -> dict[str, dict[str, list[float]]]:
         """What the links of the real devices counted, and their clocks, over time; by link."""
+        return {history.name: history.summary() for history in self._link_histories()}
+
+    def newest_link_numbers(self) -> dict[str, tuple[float, LinkNumbers]]:
+        """The same at present: the time [s] and its numbers, by link; another thread may ask."""
+        return {history.name: history.latest for history in self._link_histories() if history.latest is not None}
+
+    def _link_histories(self) -> Iterator[LinkHistory]:
         histories = [*(device.link_history for device in self.all().values()), *(link.history for link in self._links)]
-        return {history.name: history.summary() for history in histories if history is not None}
+        return (history for history in histories if history is not None)
 
     def all(self) -> dict[str, Sensor | Actuator]:
         """Every device by name."""

@@ -30,16 +30,21 @@ class LinkHistory:
     def __init__(self, name: str, numbers: Callable[[], LinkNumbers]) -> None:
         self.name, self._numbers = name, numbers
         self._rows: list[tuple[float, LinkNumbers]] = []
-        self._due, self._period = -float("inf"), _PERIOD_S
+        #: the newest numbers and their time [s], once a second however long the run
+        self.latest: tuple[float, LinkNumbers] | None = None
+        self._due = self._kept_due = -float("inf")
+        self._period = _PERIOD_S
 
     def note(self, t: float) -> None:
-        """Called in every tick; takes them down once per period [s]."""
+        """Called in every tick; takes them down once a second, and keeps those of each period [s]."""
         if t >= self._due:
-            self._rows.append((t, self._numbers()))
-            if len(self._rows) > _LONGEST:
-                del self._rows[1::2]
-                self._period *= 2
-            self._due = t + self._period
+            self._due, self.latest = t + _PERIOD_S, (t, self._numbers())
+            if t >= self._kept_due:
+                self._rows.append(self.latest)
+                if len(self._rows) > _LONGEST:
+                    del self._rows[1::2]
+                    self._period *= 2
+                self._kept_due = t + self._period
 
     def summary(self) -> dict[str, list[float]]:
         """Each number as a list over `t_s`; the last ones are of the end."""

@@ -11,7 +11,7 @@ import os
 import time
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -40,6 +40,7 @@ from granite.rt.checks.after_stop import driven_after_stop
 from granite.rt.devices import build_devices
 from granite.rt.guard.guard import Guard
 from granite.rt.half_real import refuse_open_loops
+from granite.rt.live.link_news import LinkNews
 from granite.rt.live.live_view import LiveRequests, LiveView
 from granite.rt.loop.clock import Clock, RealClock, VirtualClock
 from granite.rt.loop.loop import Loop, LoopParts, Outcome, RowSink, Surroundings
@@ -224,15 +225,19 @@ class Run:
     @contextmanager
     def _viewed(self, options: RunOptions) -> Iterator[LiveView | None]:
         """The live view, if there is one; where its clients may set gains, it is a source of requests."""
-        if options.live is None or not options.live_gains:
-            yield LiveView(options.live) if options.live is not None else None
+        if options.live is None:
+            yield None
             return
-        requests = LiveRequests(self.bed)
-        self.source = RequestSources(self._link, requests) if self._link else requests
-        try:
-            yield LiveView(options.live, requests.ring)
-        finally:
-            requests.ring.close()
+        with closing(LinkNews()) as links:
+            if not options.live_gains:
+                yield LiveView(options.live, links)
+                return
+            requests = LiveRequests(self.bed)
+            self.source = RequestSources(self._link, requests) if self._link else requests
+            try:
+                yield LiveView(options.live, links, requests.ring)
+            finally:
+                requests.ring.close()
 
     def _record(self, log: Path, options: RunOptions, signals: StopSignals, live: LiveView | None) -> RunSummary:
         bed, realtime, recorder = self.bed, options.realtime, None
@@ -261,7 +266,7 @@ class Run:
                     self._link.is_at_rest = loop.supervisor.has_come_to_rest
                     self._link.standing = loop.supervisor.standing
                     print(f"granite: {waiting_sentence(bed.operator.address)}", file=Terminal())
-                watch = self._watch(loop, recorder, log, options.progress) if realtime else nullcontext()
+                watch = self._watch(loop, recorder, log, options.progress, live) if realtime else nullcontext()
                 with watch, real_time(bed.loop, enabled=realtime) as granted:
                     # A virtual run does not depend on the date, nor does its log.
                     recorder.begin(time.time_ns() if realtime else 0)
@@ -315,8 +320,8 @@ class Run:
         """The operators of the run, for the log's metadata."""
         return {"operators": json.dumps(self._link.names)} if self._link else {}
 
-    def _watch(self, loop: Loop, recorder: Recorder, log: Path, aloud: bool) -> RunWatch:
-        """Looks for faults outside the tick, and prints the progress of the run on the terminal."""
+    def _watch(self, loop: Loop, recorder: Recorder, log: Path, aloud: bool, live: LiveView | None) -> RunWatch:
+        """Looks for faults outside the tick, prints the progress of the run, and tells the live view of the links."""
         link, least = self._link, self.bed.recording.least_free_mb
         checks: dict[Reason, Callable[[], bool]] = {
             Reason.RECORDER_LOST: lambda: not recorder.alive,
@@ -326,7 +331,8 @@ class Run:
             checks[Reason.OPERATOR_LOST] = lambda: not link.is_alive()
         supervisor = loop.supervisor
         say = (lambda sentence: print(f"granite: {sentence}", file=Terminal())) if aloud else None
-        return RunWatch(supervisor.own, checks, lambda: (supervisor.mode, supervisor.cause), say)
+        tell = (lambda: live.links.put(self.devices.newest_link_numbers())) if live else None
+        return RunWatch(supervisor.own, checks, lambda: (supervisor.mode, supervisor.cause), say, tell)
 
     def _give_up(self, outcome: Outcome, recorder: Recorder | None = None) -> NoReturn:
         """Close the log and end the process: the loop's thread blocks and can't be interrupted."""

@@ -12,6 +12,9 @@ export function showHealth({ devices, steps, tick_us, late_us, overruns, lost, t
   const rows = devices.map(({ name, status, age_ms, frames }) => [
     element("span", {}, element("span", { class: status === "ok" ? "dot" : "dot bad" }), words(name)),
     status, age_ms === null ? "–" : `${age_ms.toFixed(0)} ms`, String(frames)]);
+  const linkRows = Object.entries(links).map(([name, { status, age_s, rate }]) => [
+    element("span", {}, element("span", { class: status === "ok" ? "dot" : "dot bad" }), words(name)), status, `${age_s.toFixed(1)} s`, String(rate)]);
+  const troubled = Object.entries(links).filter(([, { trouble }]) => Object.keys(trouble).length);
   const whole = steps.reduce((sum, step) => sum + step.median_us, 0) || 1;
   const bar = element("div", { class: "bar" }, ...steps.map(({ name, median_us }, i) => {
     const piece = element("span", { title: `${name}: ${us(median_us)}` });
@@ -27,7 +30,8 @@ export function showHealth({ devices, steps, tick_us, late_us, overruns, lost, t
   const folded = $("steps")?.open ?? false;
   const parts = [
     table(["device", "status", "age", "frames"], rows),
-    ...Object.entries(links ?? {}).map(([name, counts]) => fact(`link ${words(name)}`, Object.entries(counts).map(([key, n]) => `${n} ${words(key)}`).join(", ") || "ok")),
+    ...(linkRows.length ? [table(["link", "status", "heard", "frames/s"], linkRows)] : []),
+    ...troubled.map(([name, { trouble }]) => fact(`trouble of ${words(name)}`, Object.entries(trouble).map(([key, n]) => `${n} ${words(key)}`).join(", "), true)),
     fact("guard", guard),
     fact("tick: median, 99 %", `${tick_us[0].toFixed(0)}, ${tick_us[1].toFixed(0)} of ${us(period_us)}`, tick_us[1] > period_us), bar,
     element("details", { id: "steps", open: folded }, element("summary", { class: "soft" }, "by step"), table(["step", "median", "99 %"], stepRows)),

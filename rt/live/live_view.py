@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import NamedTuple
 
 from granite.config.errors import InputError
 from granite.config.reasons import Reason
 from granite.config.run_modes import Reply, Request, RunMode
 from granite.config.testbed import Testbed
+from granite.rt.live.link_news import LinkNews
 from granite.rt.operator.request_ring import RequestRing
+
+#: what a link to real devices counted so far, once a second
+LINKS = "/links"
+#: all rows since the last message, whole and one after the other: a client of every topic gets 30 messages a second
+#: in place of thousands; in CDR, where the number of values and a gap come before them
+ROWS, ROWS_HEAD = "/rows", Struct("<I4x")
 
 
 class LiveView(NamedTuple):
     """What the recorder's process serves."""
 
     port: int
+    links: LinkNews  #: what the links to real devices count
     gains: RequestRing | None = None  #: where clients may set gains: the way of their requests to the loop
 
 

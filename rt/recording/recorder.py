@@ -81,7 +81,7 @@ class Recorder:
         """
         ring = Ring.create(bed.recording.ring_rows, channels.width)
         order = Order(bed, channels, ring, os.fspath(path), overwrite, info, progress, virtual, os.getpid(), live)
-        asks = (live.gains.descriptor,) if live and live.gains else ()
+        asks = tuple(side.descriptor for side in (live.links, live.gains) if side) if live else ()
         unfinished = recorded_at(Path(path))
         was_there = unfinished.exists()  # before the process makes it
         process = ForkedProcess(partial(record, order), keep=(ring.descriptor, *asks))

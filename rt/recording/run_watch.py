@@ -37,6 +37,8 @@ class RunWatch:
         The mode of the run and its cause.
     say
         Called with a sentence when the mode has changed, or a fault was found.
+    tell
+        Called at each look: what else is to be told outside the tick.
     """
 
     def __init__(
@@ -45,8 +47,9 @@ class RunWatch:
         faults: Mapping[Reason, Callable[[], bool]],
         mode: Callable[[], tuple[RunMode, Reason]] = lambda: (RunMode.RUNNING, Reason.PASSED),
         say: Callable[[str], None] | None = None,
+        tell: Callable[[], None] | None = None,
     ) -> None:
-        self._inbox, self._faults, self._mode, self._say = inbox, dict(faults), mode, say
+        self._inbox, self._faults, self._mode, self._say, self._tell = inbox, dict(faults), mode, say, tell
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, name="run watch", daemon=True)
 
@@ -75,6 +78,8 @@ class RunWatch:
                 if self._say is not None:
                     self._say(reason.text)
             reported = present  # one that went away, as of a channel that hung, may come again
+            if self._tell is not None:
+                self._tell()
 
 
 def disk_is_full(log: Path, least_mb: float) -> bool:

@@ -29,6 +29,21 @@ def watch(connection: Connection) -> None:
     """It only reads."""
 
 
+def test_rows_come_whole_one_after_the_other(tmp_path: Path):
+    bed = api.load("free-flyer", {"loop.duration_s": 1.0, **LIMITS})
+    with talking(bed, tmp_path / "run.mcap", watch, ("/rows",)) as (seen, _):
+        pass
+    log = api.read_log(tmp_path / "run.mcap")
+    messages = [message for _, _, message in seen.messages]
+    sizes = [int.from_bytes(message[4:8], "little") for message in messages]
+    assert [len(message) for message in messages] == [12 + 8 * size for size in sizes]
+    rows = np.concatenate([np.frombuffer(message[12:]) for message in messages]).reshape(-1, log.channels.width)
+    assert len(rows) > 20
+    first = int(rows[0, log.channels.column("/timing", "tick")])
+    assert np.array_equal(rows, log.rows[first : first + len(rows)], equal_nan=True)
+    assert "/rows" not in messages_in(tmp_path / "run.mcap")
+
+
 def test_a_client_sees_scene_signals_and_events(tmp_path: Path):
     bed = api.load("free-flyer", {"loop.duration_s": 1.5, **LIMITS})
     with talking(bed, tmp_path / "run.mcap", watch, SCENE) as (seen, summary):
