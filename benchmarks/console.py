@@ -40,7 +40,7 @@ _ZOOM = """async (t) => {
 }"""
 _HOLD = """async (log) => {
   if (log) granite.logs.show(log);
-  granite.live.operate.ask("set_gain", { gain: "elbow_stiffness", value: 17 });
+  granite.live.operate.ask("set_gain", { gain: "elbow_stiffness", value: 110 });
   const begin = performance.now();
   await granite.live.operate.ask("hold");
   return performance.now() - begin;

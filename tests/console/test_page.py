@@ -109,12 +109,11 @@ def test_a_run_is_watched_and_operated_by_clicks(browser, served, tmp_path):
         # The view moves as the robot does, and the signals arrive.
         frame = "() => { const [f] = granite.live.views[0].frames; return [...f.points.slice(0, 2), f.at_ms]; }"
         before = page.evaluate(frame)
-        time.sleep(4)
-        after = page.evaluate(frame)
-        moved = np.hypot(after[0] - before[0], after[1] - before[1])
-        rows = page.evaluate("() => [granite.live.t.at(-1), granite.live.values['truth.base_x_m'].at(-1)]")
-        assert moved > 0.005
-        assert rows[1] == pytest.approx(after[0], abs=0.02)
+        until(lambda: np.hypot(*np.subtract(page.evaluate(frame), before)[:2]) > 0.01)
+        x, shown = page.evaluate(
+            "() => [granite.live.values['truth.base_x_m'].at(-1), granite.live.views[0].frames[0].points[0]]"
+        )
+        assert x == pytest.approx(shown, abs=1e-6)
         until(lambda: page.evaluate("() => granite.live.views[0].plan.length") > 10)
         # A gain: one step, another by the field, both undone to the bit.
         value = "() => granite.live.gains.gains.find(({ name }) => name === 'elbow_stiffness').value"
@@ -123,11 +122,11 @@ def test_a_run_is_watched_and_operated_by_clicks(browser, served, tmp_path):
         until(lambda: page.evaluate(value) == first * 1.05)
         page.fill("[aria-label='elbow_stiffness value']", "1e9")
         page.keyboard.press("Tab")
-        until(lambda: page.evaluate(value) == min(2 * (first * 1.05), 64.0))  # at most to the double, within its bounds
+        until(lambda: page.evaluate(value) == 2 * (first * 1.05))  # at most to the double
         page.click("#ab")
         until(lambda: page.evaluate(value) == first)
         page.click("#ab")
-        until(lambda: page.evaluate(value) == min(2 * (first * 1.05), 64.0))
+        until(lambda: page.evaluate(value) == 2 * (first * 1.05))
         for expected in (first * 1.05, first):
             page.click("#undo")
             until(lambda expected=expected: page.evaluate(value) == expected)
