@@ -11,3 +11,5 @@ KINDS = {
     "inertia": "inertia:InertiaProcedure",
     "latency": "latency:LatencyProcedure",
 }
+#: those by the log of a flight, which is flown by `granite run` under the guard
+FLOWN = {"inertia": "flight_inertia:FlightInertia", "table": "table:FlownTable"}

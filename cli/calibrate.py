@@ -8,12 +8,12 @@ import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from granite.calibration import KINDS
+from granite.calibration import FLOWN, KINDS
 from granite.cli.arguments import AsJson, Bed, Overrides, named, simulated_by
 from granite.cli.screen import err, out, print_json
 from granite.config.calibration import day
@@ -23,7 +23,6 @@ from granite.config.whole_file import refuse_output, write_whole
 
 if TYPE_CHECKING:
     from granite.calibration.bench import Bench
-    from granite.calibration.flight_inertia import FlightInertia
     from granite.calibration.procedure import BenchMeasurement, KnownValue, OperatorStep, Procedure
     from granite.calibration.simulated import SimulatedOperator
     from granite.config.records import Array
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 def calibrate(
     bed: Bed,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join({**KINDS, **FLOWN})}")],
     device: Annotated[
         str | None, typer.Option("--device", metavar="NAME", help="which device, or of inertia which body")
     ] = None,
@@ -41,7 +40,7 @@ def calibrate(
     ] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="of --simulate: draws the plant's numbers", min=0)] = 1,
     log: Annotated[
-        Path | None, typer.Option("--log", metavar="LOG", help="of inertia: from the log of a free flight")
+        Path | None, typer.Option("--log", metavar="LOG", help="of inertia and table: from the log of a free flight")
     ] = None,
     source: Annotated[
         str | None,
@@ -63,7 +62,6 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Measure numbers of a testbed step by step, fit them with their uncertainty, and write a dated file."""
-    from granite.calibration.flight_inertia import FlightInertia
     from granite.calibration.residual_plots import plot_calibration
     from granite.calibration.session import carry_out, file_content, find_procedure
     from granite.cli.report.calibration import calibration_table
@@ -75,7 +73,8 @@ def calibrate(
     today = date.today() if on is None else day(on)
     testbed = load(bed, overrides or [])
     with named(bed, testbed), simulated_by("--simulate"):
-        procedure = find_procedure(kind, testbed, device) if log is None else _flight(kind, testbed, log)
+        flight = _flight(kind, bed, testbed, log, seed if simulate else None)
+        procedure: Any = flight or find_procedure(kind, testbed, device)
         if source is not None:
             _take_from(procedure, source, simulate)
         made = path is None and _make_folder(bed)
@@ -88,8 +87,8 @@ def calibrate(
                     raise InputError(f"{what} '{file}' exists: expected a new name by --out")
                 refuse_output(what, file, suffixes, False)
             truth = None
-            if isinstance(procedure, FlightInertia):
-                fit, is_simulated = procedure.fit(), procedure.is_simulated
+            if flight is not None:
+                fit, is_simulated = flight.fit(), flight.is_simulated
             else:
                 with _operator(procedure, simulate, seed, yes) as operator:
                     fit, truth, is_simulated = carry_out(procedure, operator.bench, operator), operator.truth, simulate
@@ -111,18 +110,28 @@ def calibrate(
     out.print(f"numbers: {path}", soft_wrap=True)
     out.print(f"residuals: {plot}", soft_wrap=True)
     family, _, name = str(content["of"]).partition(".")
-    where = f"[devices.{name}]" if family == "devices" else f"the module {name}"
+    where = {"devices": f"[devices.{name}]", "modules": f"the module {name}"}.get(family, f"[{family}]")
     out.print(f'use them: calibration = "{_relative(path, bed)}" in {where}', soft_wrap=True)
 
 
-def _flight(kind: str, testbed: Testbed, log: Path) -> FlightInertia:
-    """The calibration by a flight that was recorded."""
+def _flight(kind: str, bed: str, testbed: Testbed, log: Path | None, seed: int | None) -> Any:
+    """The calibration by a flight: one that was recorded, or of a table in the simulated lab of a seed; else None."""
     from granite.calibration.flight_inertia import FlightInertia
+    from granite.calibration.table import FlownTable, simulated_survey, survey_of
     from granite.logs.log import read_log
 
-    if kind != "inertia":
-        raise InputError("not used here", key="--log", value=str(log), expected="none, except for inertia")
-    return FlightInertia(testbed, read_log(log))
+    if log is not None:
+        if kind not in FLOWN:
+            expected = f"none, except for {' and '.join(FLOWN)}"
+            raise InputError("not used here", key="--log", value=str(log), expected=expected)
+        return (FlownTable if kind == "table" else FlightInertia)(testbed, read_log(log))
+    if kind != "table":
+        return None
+    if seed is None:
+        survey = survey_of(testbed)
+        flown = f"granite run {bed} --set behaviour.kind=survey --set loop.duration_s={survey.loop.duration_s:.0f}"
+        raise InputError.missing("--log", f"the log of a survey, {flown}, or --simulate")
+    return FlownTable(testbed, simulated_survey(testbed, seed))
 
 
 def _take_from(procedure: object, source: str, simulate: bool) -> None:

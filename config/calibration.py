@@ -27,8 +27,8 @@ Numbers = float | tuple[float, ...]
 class CalibratedValue(Table):
     """A measured number of a testbed, or several that belong together."""
 
-    #: of the testbed, for instance devices.motors.torque_gain.elbow; of nothing but devices and modules
-    key: Annotated[str, Field(pattern=r"^(devices|modules)\.")]
+    #: of the testbed, for instance devices.motors.torque_gain.elbow; of nothing but devices, modules and floor
+    key: Annotated[str, Field(pattern=r"^(devices|modules|floor)\.")]
     value: Numbers
     #: one standard deviation
     deviation: NotNegative | tuple[NotNegative, ...]
@@ -82,6 +82,7 @@ def calibrations(bed: Any) -> Iterator[tuple[str, CalibrationTable]]:
         yield from ((f"devices.{name}", calibration) for calibration in getattr(device, "calibration", ()))
     for module in bed.modules:
         yield from ((f"modules.{module.name}", calibration) for calibration in module.calibration)
+    yield from (("floor", calibration) for calibration in (bed.floor.calibration if bed.floor else ()))
 
 
 def refuse_unfit(bed: Any, content: Mapping[str, Any], typed: str) -> None:
@@ -115,11 +116,11 @@ def refuse_old(bed: Any, today: date) -> None:
 
 
 def refuse_simulated(bed: Any, real: Iterable[str]) -> None:
-    """Raise where a real device, or a module in a run with one, has a calibration of the simulated plant."""
+    """Raise where a real device, or module or floor in a run with one, has a calibration of the simulated plant."""
     names = set(real)
     for table, calibration in calibrations(bed):
         family, _, name = table.partition(".")
-        if calibration.simulated and names and (family == "modules" or name in names):
+        if calibration.simulated and names and (family != "devices" or name in names):
             problem = "it was measured on the simulated plant"
             expected = "one that was measured on the device"
             raise InputError(problem, key=f"{table}.calibration", value=calibration.file, expected=expected)

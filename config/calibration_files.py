@@ -47,6 +47,7 @@ def fill_calibrations(content: dict[str, Any], source: str) -> list[str]:
     tables = [(f"devices.{name}", table) for name, table in (devices if isinstance(devices, dict) else {}).items()]
     for i, table in enumerate(modules if isinstance(modules, list) else []):
         tables.append((f"modules.{changes.label(content['modules'], i)}", table))
+    tables.append(("floor", content.get("floor")))
     keys: list[str] = []
     for key, table in tables:
         if isinstance(table, dict) and table.get("calibration"):

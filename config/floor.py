@@ -1,4 +1,4 @@
-"""The granite: slope, waves, steps and heights of the floor, and the friction of the air pads on it."""
+"""The granite: slope, waves, steps and heights of the floor, as it is and as measured, and friction of the air pads."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from granite.config.base import Angle, NotNegative, Positive, Table
+from granite.config.calibration import CalibrationTable
 from granite.config.errors import InputError
 
 #: of a point on the floor [m]
@@ -55,6 +56,34 @@ class HeightMap(Table):
         lengths = sorted({len(row) for row in self.heights_m})
         if len(lengths) > 1 or not 4 <= lengths[0] <= 40:
             raise InputError(f"rows of {lengths} heights", key="heights_m", expected="rows of 4 to 40, all alike")
+        return self
+
+
+class MeasuredFloor(Table):
+    """Heights of the floor that the controllers know, and feed their slope forward; `granite calibrate table`."""
+
+    #: files that `granite calibrate` wrote, whose values replace those of this table; the log contains them
+    calibration: tuple[CalibrationTable, ...] = ()
+    #: of the grid, as that of `simulation.table.map`
+    corner_m: Place = (0.0, 0.0)
+    spacing_m: Positive
+    #: heights along x in a row
+    columns: Annotated[int, Field(ge=4, le=40)]
+    #: row after row
+    heights_m: Annotated[tuple[float, ...], Field(min_length=16, max_length=1600)]
+
+    @property
+    def map(self) -> HeightMap:
+        """The same as a grid."""
+        rows = [self.heights_m[i : i + self.columns] for i in range(0, len(self.heights_m), self.columns)]
+        return HeightMap(corner_m=self.corner_m, spacing_m=self.spacing_m, heights_m=tuple(rows))
+
+    @model_validator(mode="after")
+    def _is_a_grid(self) -> MeasuredFloor:
+        rows, rest = divmod(len(self.heights_m), self.columns)
+        if rest or not 4 <= rows <= 40:
+            expected = f"4 to 40 rows of columns = {self.columns}"
+            raise InputError(f"{len(self.heights_m)} heights", key="heights_m", expected=expected)
         return self
 
 

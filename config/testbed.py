@@ -19,6 +19,7 @@ from granite.config.devices.motors import Motor, Motors
 from granite.config.devices.thrusters import Thruster, Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.events import DropOutEvent, FaultEvent
+from granite.config.floor import MeasuredFloor
 from granite.config.layout import Layout
 from granite.config.loop import LoopTable, Recording
 from granite.config.magnitudes import refuse_extremes
@@ -49,6 +50,8 @@ class Testbed(Table):
     devices: dict[Name, DevicePart] = Field(default_factory=dict)
     #: none: torques over time, or free motion
     controller: Controller | None = None
+    #: as measured; none: the controllers take it to be level
+    floor: MeasuredFloor | None = None
     behaviour: BehaviourPart = part("waypoints")
     safety: Safety = Safety()
     simulation: Simulation = Field(default_factory=Simulation)
@@ -220,7 +223,7 @@ class Testbed(Table):
     @property
     def plant_fingerprint(self) -> str | None:
         """The same of everything that the plant's compiled functions follow from: not of the controllers."""
-        return self.fingerprint and self._hash(frozenset({"controller", "behaviour"}))
+        return self.fingerprint and self._hash(frozenset({"controller", "behaviour", "floor"}))
 
     def _hash(self, left_out: frozenset[str]) -> str:
         events = tuple(e for e in self.simulation.events if not isinstance(e, FaultEvent | DropOutEvent))
@@ -230,6 +233,7 @@ class Testbed(Table):
         excluded: dict[str, Any] = dict.fromkeys(never, True)
         # Calibrated responses and gains act outside of compiled functions.
         excluded["devices"] = {"__all__": {"calibration", "response", "torque_gain"}}
+        excluded.setdefault("floor", {"calibration"})
         if "controller" in excluded:
             excluded["safety"] = set(type(self.safety).model_fields) - {"keep_out", "footprint", "keep_apart"}
         elif self.controller is not None:

@@ -1,5 +1,7 @@
 """The one model that estimator, law and allocation share: M(q) u' + h(q, u) = F of the modules the controller knows.
 
+h has the slope of the floor where a map of it was measured (`floor`), so that every law and the prediction have it.
+
 Controlled modules come first, known objects after them; `layout` says where each stands. Expressions are in the
 symbols q and u of all of them, each module by itself. Contacts that stay closed join them in `acceleration`, where the
 contact set of `mrds` finds the constraint forces (Schur complement of the modules' inertias).
@@ -26,6 +28,7 @@ from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.friction import has_friction
 from granite.mrds.contacts.reachable import with_misses
 from granite.mrds.dynamics import Dynamics, force_on_root, solve, wrench_on_root
+from granite.mrds.height_map import GRAVITY, downhill
 from granite.mrds.kinematics import Kinematics
 from granite.mrds.system import System
 
@@ -104,8 +107,23 @@ class ControlModel(Kinematics):
 
     @cached_property
     def bias(self) -> ca.SX:
-        """h (n_u): Coriolis, centrifugal, gravity and elastic terms."""
-        return ca.vertcat(*(dynamics.bias for dynamics in self.dynamics.values()))
+        """h (n_u): Coriolis, centrifugal, gravity and elastic terms, and the slope of the floor."""
+        return ca.vertcat(*(dynamics.bias for dynamics in self.dynamics.values())) - self.floor_force
+
+    @cached_property
+    def floor_force(self) -> ca.SX:
+        """Generalised force of the slope of the measured floor at the place of each body; zero without a map."""
+        force = ca.SX(self.n, 1)
+        floor = self.bed.floor
+        if floor is None:
+            return force
+        for name, tree in self.trees.items():
+            parts = ca.SX.zeros(tree.u.numel())
+            for body in tree.bodies:
+                slope = ca.vertcat(downhill(floor.map, tree.origin + body.p_OC), 0)
+                parts += ca.jtimes(body.v_WC, tree.u, body.mass * GRAVITY * slope, True)
+            force[self.layout.u[name]] = parts
+        return force
 
     def inverse(self, acceleration: ca.SX) -> ca.SX:
         """The generalised force M a + h that gives an acceleration (recursive Newton-Euler)."""
@@ -113,7 +131,7 @@ class ControlModel(Kinematics):
         for name, dynamics in self.dynamics.items():
             own = acceleration[self.layout.u[name]]
             parts.append(ca.substitute(dynamics.inverse, dynamics.acceleration, own))
-        return ca.vertcat(*parts)
+        return ca.vertcat(*parts) - self.floor_force
 
     def compile_inverse(self) -> Callable[..., tuple[Array, Array, Array]]:
         """A compiled function (q, u, demanded acceleration, disturbance) -> acceleration, generalised force, wrenches
@@ -141,7 +159,8 @@ class ControlModel(Kinematics):
 
     def forward(self, force: ca.SX) -> ca.SX:
         """The acceleration M^-1 (F - h) under a generalised force."""
-        parts = [dynamics.forward(force[self.layout.u[name]]) for name, dynamics in self.dynamics.items()]
+        acting = force + self.floor_force
+        parts = [dynamics.forward(acting[self.layout.u[name]]) for name, dynamics in self.dynamics.items()]
         return ca.vertcat(*parts)
 
     @cached_property
@@ -215,8 +234,11 @@ class ControlModel(Kinematics):
         if joined is None:
             force = ca.SX.sym("force", self.n)
             return ca.Function("motion", [self.q, self.u, force], [self.forward(force)])
-        q, u, load = (ca.MX.sym(name, n) for name, n in (("q", self.q.numel()), ("u", self.n), ("force", self.n)))
-        return ca.Function("motion", [q, u, load], [joined.assembly.accelerate(q, u, load)[0]])
+        q, u, loads = (ca.MX.sym(name, n) for name, n in (("q", self.q.numel()), ("u", self.n), ("force", self.n)))
+        load = loads
+        if self.bed.floor is not None:
+            load = load + ca.Function("floor", [self.q], [self.floor_force])(q)
+        return ca.Function("motion", [q, u, loads], [joined.assembly.accelerate(q, u, load)[0]])
 
     def complete(self, acceleration: ca.SX, force: ca.SX) -> ca.SX:
         """The acceleration with its passive part computed from the active part and the force on the passive velocities.

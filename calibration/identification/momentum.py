@@ -17,7 +17,7 @@ import casadi as ca
 from granite.calibration.identification.flight import FreeFlight
 from granite.kernels.compilation import compile_once
 from granite.kernels.kernel import Kernel
-from granite.sim.plant.table_forces import GRAVITY
+from granite.mrds.height_map import GRAVITY
 
 
 class Numbers(NamedTuple):

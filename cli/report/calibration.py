@@ -12,10 +12,15 @@ from granite.config.calibration import value_at
 from granite.config.testbed import Testbed
 from granite.views.table import table
 
+#: more numbers than this are shown by their range
+_MOST = 50
+
 
 def calibration_table(kind: str, fit: CalibrationFit, bed: Testbed, truth: Mapping[str, float] | None) -> Table:
     """Each number with its deviation and expanded uncertainty, the testbed's, and the plant's where it is simulated."""
     content = bed.model_dump(mode="json")
+    if truth is None and len(fit.numbers) > _MOST:
+        return _many(kind, fit)
     rows = []
     for number, value, deviation, expanded in zip(fit.numbers, fit.values, fit.deviation, fit.expanded, strict=True):
         unit = "" if number.unit == "1" else f" [{number.unit}]"
@@ -29,6 +34,20 @@ def calibration_table(kind: str, fit: CalibrationFit, bed: Testbed, truth: Mappi
     if truth is not None:
         columns += ["plant", "error in deviations"]
     return table(f"Calibration: {kind}, {fit.samples} measurements", columns, rows)
+
+
+def _many(kind: str, fit: CalibrationFit) -> Table:
+    """The range of numbers of a list, and of their uncertainties."""
+    lists: dict[str, list[int]] = {}
+    for i, number in enumerate(fit.numbers):
+        lists.setdefault(f"{number.key.rpartition('.')[0].partition('.')[2]} [{number.unit}]", []).append(i)
+    ranges = {name: (fit.values[i], fit.deviation[i], fit.expanded[i]) for name, i in lists.items()}
+    rows = [
+        [name, str(len(columns[0])), *(f"{column.min():.3g} ... {column.max():.3g}" for column in columns)]
+        for name, columns in ranges.items()
+    ]
+    title = f"Calibration: {kind}, {fit.samples} measurements"
+    return table(title, ["numbers", "how many", "found", "deviation", f"{COVERAGE:.0%}"], rows)
 
 
 def _shown(value: Any) -> str:

@@ -16,8 +16,8 @@ from granite.calibration.identification.thrusters import IdentifiedThrusters
 from granite.config.devices.thrusters import Thrusters
 from granite.config.testbed import Testbed
 from granite.controllers.thrusters.geometry import available_thrust
+from granite.mrds.height_map import GRAVITY
 from granite.rt.process.provenance import provenance
-from granite.sim.plant.table_forces import GRAVITY
 from granite.views.table import table
 
 _ROWS = (("mass", "kg"), ("mass centre x", "m"), ("mass centre y", "m"), ("inertia", "kg m2"))

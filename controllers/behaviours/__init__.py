@@ -6,6 +6,7 @@ KINDS = {
     "object_path": "object_path:ObjectPath",
     "on_demand": "on_demand:OnDemand",
     "waypoints": "waypoints:WaypointBehaviour",
+    "survey": "survey:Survey",
     "catch": "catch:CatchObject",
     "leap": "leap:Leap",
     "pick_and_place": "pick_and_place:PickAndPlace",

@@ -18,8 +18,7 @@ from granite.config.errors import InputError
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
-
-_GRAVITY = 9.81  #: [m/s^2]
+from granite.mrds.height_map import GRAVITY
 
 
 class MomentumModel:
@@ -95,4 +94,4 @@ def _table_force(bed: Testbed, mass: float, v: ca.SX) -> ca.SX:
         return ca.SX.zeros(2)
     speed = ca.sqrt(ca.dot(v, v) + table.drag_speed_m_s**2) if table.drag == "coulomb" else table.drag_speed_m_s
     downhill = ca.vertcat(ca.cos(table.tilt_direction_rad), ca.sin(table.tilt_direction_rad))
-    return mass * _GRAVITY * (table.tilt_g * downhill - table.drag_ratio * v / speed)
+    return mass * GRAVITY * (table.tilt_g * downhill - table.drag_ratio * v / speed)

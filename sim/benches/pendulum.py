@@ -14,7 +14,7 @@ from math import cos, pi, radians
 import numpy as np
 
 from granite.config.testbed import Testbed
-from granite.sim.plant.table_forces import GRAVITY
+from granite.mrds.height_map import GRAVITY
 
 #: of the simulated pendulum: radius and length of the wires [m], mass [kg] and inertia [kg m2] of the plate
 RADIUS_M, LENGTH_M, PLATE_KG, PLATE_KG_M2 = 0.2, 1.5, 1.2, 0.024

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import casadi as ca
 
-from granite.config.floor import GraniteTable, HeightMap, PlateStep
+from granite.config.floor import GraniteTable, PlateStep
+from granite.mrds import height_map
 
 
 def downhill(table: GraniteTable, weight: float, position: ca.SX, drawn: Mapping[str, ca.SX]) -> ca.SX:
@@ -21,7 +22,7 @@ def downhill(table: GraniteTable, weight: float, position: ca.SX, drawn: Mapping
     for step in table.steps:
         total += weight * _step(step, position)
     if table.map is not None:
-        total += weight * _map(table.map, position)
+        total += weight * ca.vertcat(height_map.downhill(table.map, position), 0)
     return total
 
 
@@ -31,27 +32,6 @@ def _step(step: PlateStep, position: ca.SX) -> ca.SX:
     s = ca.dot(down, position - ca.vertcat(*step.position_m, 0)) / step.pad_m
     slope = step.height_m / step.pad_m * (1 + ca.cos(math.tau * s))
     return ca.if_else(ca.fabs(s) < 0.5, slope, 0) * down
-
-
-def _map(heights: HeightMap, position: ca.SX) -> ca.SX:
-    """Minus the gradient of the cubic B-spline whose control points are the heights."""
-    shape, point = (len(heights.heights_m[0]), len(heights.heights_m)), ca.SX.sym("point", 2)
-    weights = []
-    for axis in range(2):
-        s = (point[axis] - heights.corner_m[axis]) / heights.spacing_m
-        s = ca.fmax(0, ca.fmin(shape[axis] - 1, s))
-        # Control points beyond the ends repeat the last ones.
-        columns = [_cubic(s - k) for k in range(-1, shape[axis] + 1)]
-        weights.append(ca.vertcat(columns[0] + columns[1], *columns[2:-2], columns[-2] + columns[-1]))
-    height = ca.dot(weights[1], ca.DM(heights.heights_m) @ weights[0])
-    slope = ca.Function("map", [point], [-ca.gradient(height, point)])(position[:2])
-    return ca.vertcat(slope, 0)
-
-
-def _cubic(s: ca.SX) -> ca.SX:
-    """The cubic B-spline of knots one apart."""
-    d = ca.fabs(s)
-    return ca.if_else(d < 1, (4 - 6 * d**2 + 3 * d**3) / 6, ca.if_else(d < 2, (2 - d) ** 3 / 6, 0))
 
 
 def _along(direction: ca.SX | float) -> ca.SX:

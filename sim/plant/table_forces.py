@@ -10,12 +10,11 @@ import casadi as ca
 from granite.config.errors import InputError
 from granite.config.floor import GraniteTable, Stiction
 from granite.config.testbed import Testbed
+from granite.mrds.height_map import GRAVITY
 from granite.mrds.tree import Tree
 from granite.sim.plant.bristles import bristles
 from granite.sim.plant.floor import downhill
 from granite.sim.plant.stable_step import refuse_faster
-
-GRAVITY = 9.81  #: [m/s^2]
 
 
 def n_pads(bed: Testbed) -> int:

@@ -17,6 +17,7 @@ from granite.controllers.model import ControlModel
 from granite.mrds.start import start_of
 from granite.mrds.system import System
 from granite.rt.run_in_memory import simulate_in_memory
+from granite.sim.plant.plant import Plant
 from tests.support.dense_model import Model
 from tests.support.two_vehicles import two_vehicles
 
@@ -260,3 +261,19 @@ def test_an_object_held_by_two_arms_is_estimated_through_the_closed_chain() -> N
     assert log.summary["ended"] == "completed", log.summary["text"]
     assert log.summary["estimation_error"]["object_body_x"]["max"] < 3e-3
     assert np.ptp(log["/truth"].object_body_x_m) > 2e-3
+
+
+def test_a_measured_floor_pushes_the_model_as_the_simulated_one_pushes_the_plant() -> None:
+    """Each body by the slope at its own place; the inverse asks for the force against it."""
+    heights = (1e-3 * np.cos(np.arange(24.0) ** 2)).reshape(4, 6)
+    grid = {"corner_m": [0.2, 0.2], "spacing_m": 0.5}
+    table = {"map": {**grid, "heights_m": heights.tolist()}, "tilt_g": 0.0, "drag_ratio": 0.0}
+    floor = {**grid, "columns": 6, "heights_m": heights.ravel().tolist()}
+    bed = load("free-flyer/clean", {"simulation.table": table, "floor": floor})
+    plant, m, x = Plant(bed), ControlModel(bed), ca.SX.sym("x", 5)
+    q, rest = plant.q.copy(), np.zeros(5)
+    plant.advance(1e-3)
+    acceleration = evaluated(m.forward(x), (m.q, q), (m.u, rest), (x, rest))
+    np.testing.assert_allclose(acceleration, plant.u / 1e-3, rtol=1e-4, atol=1e-8)
+    assert np.abs(acceleration).max() > 1e-3
+    np.testing.assert_allclose(evaluated(m.inverse(x), (m.q, q), (m.u, rest), (x, acceleration)), rest, atol=1e-12)

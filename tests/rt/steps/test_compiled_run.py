@@ -86,6 +86,16 @@ def test_the_best_pattern_has_the_bits_of_the_loop():
     assert assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=3", *BEST_PATTERN])).reason is Reason.PASSED
 
 
+def test_a_measured_floor_has_the_bits_of_the_loop():
+    """Its slope changes the run."""
+    heights = (1e-3 * np.sin(np.arange(20))).tolist()
+    floor = {"corner_m": [0.5, 0.5], "spacing_m": 0.4, "columns": 5, "heights_m": heights}
+    bed = load("free-flyer", {"loop.duration_s": 1.5, "floor": floor})
+    assert_equal_to_the_bit(bed)
+    level = simulate_in_memory(bed.model_copy(update={"floor": None})).rows[-1]
+    assert not np.array_equal(simulate_in_memory(bed).rows[-1], level)
+
+
 def test_throttles_beside_on_off_modulation_have_the_bits_of_the_loop():
     """Ideal thrusters that are opened and closed, one of them always open: the plant alone has throttles."""
     changes = ["devices.thrusters.simulated.ideal=true", 'devices.thrusters.simulated.stuck_open=["r1"]']
