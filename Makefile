@@ -11,7 +11,7 @@ endef
 # A file that differs from the one that was locked is not installed.
 LOCKED := --require-hashes --requirement
 
-.PHONY: venv demo rehearse-demo test test-all validation check bench docs licences lock clean
+.PHONY: venv demo rehearse-demo test test-all validation check bench docs licences lock dist clean
 
 venv: .venv/ready
 
@@ -88,5 +88,15 @@ lock:
 	$(COMPILE) pyproject.toml --extra docs --constraints requirements-dev.lock --output-file requirements-docs.lock
 	echo 'setuptools>=77' | $(COMPILE) - --output-file requirements-build.lock
 
+# Source and wheel for an index, made from the source alone; the wheel flies the demo in an empty environment.
+dist: venv
+	@rm -rf dist build/empty && mkdir -p build
+	@$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("dist")' >build/dist.log
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist dist/*.tar.gz
+	@$(PYTHON) -m venv build/empty
+	@build/empty/bin/python -m pip install --quiet --disable-pip-version-check --constraint <(sed 's/ *\\$$//; /--hash/d' requirements.lock) dist/*.whl
+	cd build && empty/bin/granite sim free-flyer --duration 5 --out demo.mcap --overwrite
+	@ls -l dist
+
 clean:
-	rm -rf .venv runs build firmware/build *.egg-info
+	rm -rf .venv runs dist build firmware/build *.egg-info

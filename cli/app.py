@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -51,6 +53,19 @@ class _Commands(TyperGroup):
             raise InputError(f"no command '{args[0]}'", expected=one_of(args[0], known))
         return super().resolve_command(ctx, args)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands beneath their headings; of a long name all lines have the same indent."""
+        headings: dict[str, list[tuple[str, str]]] = {}
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        width = max(len(name) for name, _ in commands)
+        for name, command in commands:
+            if command is not None:
+                heading = getattr(command, "rich_help_panel", None) or "Commands"
+                headings.setdefault(heading, []).append((name.ljust(width), command.get_short_help_str(80)))
+        for heading, lines in headings.items():
+            with formatter.section(heading):
+                formatter.write_dl(lines)
+
 
 app = typer.Typer(
     cls=_Commands,
@@ -61,39 +76,81 @@ app = typer.Typer(
     help="Granite: real-time control of air-bearing robots, real and simulated.",
     epilog=f"{_START}\n\n{EXIT_CODES}",
 )
-app.command("list", short_help="The testbeds that come with Granite")(list_beds)
-app.command(short_help="Describe a testbed")(show)
-app.command(short_help="Write a testbed of your own from a few answers")(new)
-app.command(short_help="Run a testbed on the simulated plant", epilog=EXIT_CODES)(sim)
-app.command(short_help="Plan the path of a testbed")(plan)
-app.command(short_help="What the camera of a testbed sees, as pictures")(see)
-app.command(short_help="Run a testbed on real drivers, with emulated boards", epilog=EXIT_CODES)(rehearse)
-app.command(short_help="Run a testbed on its real devices", epilog=EXIT_CODES)(run)
-app.command("test-device", short_help="Try one device with small commands", epilog=EXIT_CODES)(try_device)
-app.command(short_help="Measure numbers of a testbed, step by step")(calibrate)
-app.command(short_help="Talk to a run that was started with --operator")(operate)
-app.command(short_help="One page in the browser: see, operate, replay, tune")(console)
-app.command(short_help="Replay a log and compare every bit", epilog=EXIT_CODES)(replay)
-app.command(short_help="Plot a log")(plot)
-app.command(short_help="Film a log, as MP4 or GIF")(movie)
-app.command(short_help="A log as CSV, Parquet or MAT, its scene, layouts")(export)
-app.command(short_help="Mass, inertia and thrusts from a free flight")(identify)
-app.command(short_help="The head of a log: testbed, changes, date, host, version")(info)
-app.command(short_help="Make a whole log of a cut or damaged one")(recover)
-app.command(short_help="The logs in a folder, the newest last")(runs)
-app.command(short_help="Runs side by side")(compare)
-app.add_typer(tune, name="tune", short_help="Tune a testbed, in sessions")
-app.command(short_help="Many seeds and plants: distributions, worst seeds")(montecarlo)
-app.command(short_help="Frequencies, damping and shapes of a testbed")(modes)
-app.command(short_help="The JSON Schema of a testbed, for editors")(schema)
-app.command(short_help="Check this machine for real-time use")(doctor)
+
+
+def _register(heading: str, commands: dict[str, tuple[Callable[..., None] | typer.Typer, str]]) -> None:
+    """Commands that the help lists beneath a heading; those that run a testbed name their exit codes."""
+    for name, (command, help_line) in commands.items():
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, short_help=help_line, rich_help_panel=heading)
+        else:
+            codes = EXIT_CODES if command in (sim, rehearse, run, try_device, replay) else None
+            app.command(name, short_help=help_line, epilog=codes, rich_help_panel=heading)(command)
+
+
+_register(
+    "Start",
+    {
+        "list": (list_beds, "The testbeds that come with Granite"),
+        "show": (show, "Describe a testbed"),
+        "new": (new, "Write a testbed of your own from a few answers"),
+        "sim": (sim, "Run a testbed on the simulated plant"),
+        "plan": (plan, "Plan the path of a testbed"),
+        "schema": (schema, "The JSON Schema of a testbed, for editors"),
+    },
+)
+_register(
+    "Look",
+    {
+        "console": (console, "One page in the browser: see, operate, replay, tune"),
+        "runs": (runs, "The logs in a folder, the newest last"),
+        "info": (info, "The head of a log: testbed, changes, date, host, version"),
+        "plot": (plot, "Plot a log"),
+        "movie": (movie, "Film a log, as MP4 or GIF"),
+        "compare": (compare, "Runs side by side"),
+        "replay": (replay, "Replay a log and compare every bit"),
+        "export": (export, "A log as CSV, Parquet, MAT or rosbag2, its scene, layouts"),
+        "recover": (recover, "Make a whole log of a cut or damaged one"),
+        "see": (see, "What the camera of a testbed sees, as pictures"),
+        "modes": (modes, "Frequencies, damping and shapes of a testbed"),
+    },
+)
+_register(
+    "Tune",
+    {
+        "tune": (tune, "Tune a testbed, in sessions"),
+        "montecarlo": (montecarlo, "Many seeds and plants: distributions, worst seeds"),
+    },
+)
+_register(
+    "Hardware",
+    {
+        "rehearse": (rehearse, "Run a testbed on real drivers, with emulated boards"),
+        "run": (run, "Run a testbed on its real devices"),
+        "operate": (operate, "Talk to a run that was started with --operator"),
+        "test-device": (try_device, "Try one device with small commands"),
+        "calibrate": (calibrate, "Measure numbers of a testbed, step by step"),
+        "identify": (identify, "Mass, inertia and thrusts from a free flight"),
+        "doctor": (doctor, "Check this machine for real-time use"),
+    },
+)
 
 
 @app.callback()
 def granite(
-    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="print the version")] = False
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="print the version")] = False,
+    quiet: Annotated[
+        bool, typer.Option("-q", "--quiet", help="print errors and what is asked for as JSON alone")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="say on standard error what takes time: compiling, starting")
+    ] = False,
 ) -> None:
     """Without a command: print the help."""
+    out.quiet = quiet
+    if verbose:
+        logging.basicConfig(format="%(message)s", level=logging.INFO)
     if version:
         out.print(f"granite {importlib.metadata.version('granite-robotics')}")
         raise typer.Exit

@@ -76,7 +76,7 @@ def catalogue() -> dict[str, list[CatalogueEntry]]:
 
 
 #: kinds of devices whose units are motors on joints
-_MOTORS = ("motors", "momentum_wheel")
+_MOTORS = ("motors", "momentum_wheel", "reaction_wheel")
 
 
 def _changed(content: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:

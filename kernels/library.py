@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import logging
 import os
 import platform
 from collections.abc import Callable, Iterable, Iterator
@@ -46,6 +47,7 @@ def compiled_library(name: str, source: str, names: Iterable[str], compiler: str
     file = f"{name}-{code_digest((source,), compiler)[:24]}.so"
 
     def compile_to(library: Path) -> None:
+        logging.getLogger("granite").info("granite: compiling %s", name)
         for callback in _CALLBACKS:
             callback(name)
         code = library.with_suffix(".c")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ class _Rows:
         return rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Log:
     """A run as it was recorded."""
 
@@ -51,6 +52,24 @@ class Log:
     complete: bool
     #: why it is not complete
     damage: str | None = None
+
+    def __repr__(self) -> str:
+        """One line: testbed, length and ending; the fields of a run would fill screens."""
+        return f"<Log of {self.bed.name}: {', '.join(f'{name} {value}' for name, value in self._head())}>"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: the head of the run, and the tracking errors of its last 5 s."""
+        rows = [("testbed", self.bed.name), *self._head()]
+        errors = self.summary.get("tracking_error", {}) if self.summary else {}
+        for name, error in errors.items():
+            rows.append((f"{name}, largest error of the last 5 s", f"{error['max_in_last_5_s']:.3g} {error['unit']}"))
+        cells = (f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in rows)
+        return f"<table>{''.join(cells)}</table>"
+
+    def _head(self) -> list[tuple[str, str]]:
+        ending = self.summary["ended"] if self.summary else self.damage or "unknown"
+        length = f"{self.ticks * self.bed.loop.period_s:g} s"
+        return [("ticks", str(self.ticks)), ("length", length), ("events", str(len(self.events))), ("ended", ending)]
 
     @property
     def ticks(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from granite.config.errors import InputError
 from granite.config.loader import load
@@ -13,6 +14,9 @@ from granite.logs.log import Log, read_log
 from granite.rt import run as runs
 from granite.rt.run_in_memory import simulate_in_memory
 from granite.rt.run_options import RunOptions
+
+if TYPE_CHECKING:  # matplotlib is slow to import
+    from granite.views.plots import Picture
 
 
 def simulate(
@@ -60,29 +64,32 @@ def simulate(
     return recorded if recorded.summary is not None else replace(recorded, summary=summary)  # the recorder was killed
 
 
-def plot(log: Log | Path | str, path: Path | str, *, overwrite: bool = False) -> Path:
-    """Plot a run into a file.
+def plot(log: Log | Path | str, path: Path | str | None = None, *, overwrite: bool = False) -> Path | Picture:
+    """Plot a run into a file, or show it in a notebook.
 
     Parameters
     ----------
     log
         A log, or its file.
     path
-        The plot; its suffix is the format: .png, .svg or .pdf.
+        The plot; its suffix is the format: .png, .svg or .pdf. None: a picture that a notebook shows.
     overwrite
         Replace the file if it exists.
 
     Returns
     -------
-    Path
-        The plot.
+    Path or Picture
+        The file, or the content of a PNG file.
 
     Raises
     ------
     InputError
         Where the log can't be read or the plot can't be written.
     """
-    from granite.views.plots import plot_log
+    from granite.views.plots import picture_of, plot_log
 
-    plot_log(log if isinstance(log, Log) else read_log(log), Path(path), overwrite=overwrite)
+    run = log if isinstance(log, Log) else read_log(log)
+    if path is None:
+        return picture_of(run)
+    plot_log(run, Path(path), overwrite=overwrite)
     return Path(path)

@@ -6,6 +6,7 @@ Hardware, simulation, rehearsal and replay are the same run with other devices.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import time
@@ -67,6 +68,8 @@ if TYPE_CHECKING:
     from granite.rt.operator.link import OperatorLink
 
 _USUAL = RunOptions()
+#: for users of the library; the command line shows it by -v
+_LOG = logging.getLogger("granite")
 
 
 class Run:
@@ -258,6 +261,7 @@ class Run:
             )
             if live is not None:
                 print(f"granite: live view: open ws://127.0.0.1:{live.port} in Foxglove", file=Terminal())
+            _LOG.info("granite: run of %s into %s", bed.name, log)
             with self._open_devices(realtime, signals) as not_closed:
                 clock = self._clock(realtime)
                 loop = self.loop(clock, recorder, signals, partial(self._give_up, recorder=recorder))
@@ -293,6 +297,7 @@ class Run:
         finally:
             if recorder is not None:
                 recorded = recorder.close(ending)
+                _LOG.info("granite: run of %s ended by %s", bed.name, ending["ended"])
         if isinstance(outcome.fault, KeyboardInterrupt):
             raise outcome.fault  # the log is closed and the actuators are stopped
         return {**recorded.summary, "rows_lost": recorded.lost, "log_failure": recorded.failure}

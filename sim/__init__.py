@@ -11,6 +11,7 @@ KINDS = {
     "strain_gauges": "devices.strain_gauges:SimulatedStrainGauges",
     "motors": "devices.motors:SimulatedMotors",
     "momentum_wheel": "devices.momentum_wheel:SimulatedMomentumWheels",
+    "reaction_wheel": "devices.momentum_wheel:SimulatedMomentumWheels",
     "thrusters": "devices.thrusters:SimulatedThrusters",
     "grips": "devices.grips:SimulatedGrips",
     "photodiode": "devices.photodiode:SimulatedPhotodiode",

@@ -13,6 +13,7 @@ KINDS = {
     "strain_gauges": "strain_gauges:StrainGauges",
     "motors": "motors:Motors",
     "momentum_wheel": "momentum_wheel:MomentumWheels",
+    "reaction_wheel": "momentum_wheel:MomentumWheels",  # the same device by its other name
     "thrusters": "thrusters:Thrusters",
     "grips": "grips:Grips",
     "photodiode": "photodiode:Photodiode",

@@ -110,6 +110,19 @@ def test_every_command_explains_itself(granite, command):
     assert said.out.startswith(f"Usage: granite {command}")
 
 
+def test_a_quiet_command_prints_errors_alone(granite, tmp_path):
+    said = granite("-q", "sim", "free-flyer", "--duration", "0.5", "--out", str(tmp_path / "run.mcap"))
+    assert (said.code, said.out) == (0, "")
+    assert "no command 'sin'" in granite("-q", "sin").err
+    assert "granite" in granite("--version").out
+
+
+def test_a_verbose_run_says_when_it_begins_and_ends(granite, caplog, tmp_path):
+    with caplog.at_level("INFO", "granite"):
+        granite("-v", "sim", "free-flyer", "--duration", "0.5", "--out", str(tmp_path / "run.mcap"))
+    assert [record.message.split()[-1] for record in caplog.records if "ended" in record.message] == ["completed"]
+
+
 def test_the_version_is_that_of_the_package(granite):
     assert granite("--version") == (0, f"granite {importlib.metadata.version('granite-robotics')}\n", "")
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from foxglove import Context
 
+import granite
 from granite.config.errors import InputError
 from granite.config.loader import file_of, from_json, load, to_json
 from granite.logs import mcap_file
@@ -107,6 +108,17 @@ def test_rows_can_not_be_changed_by_accident(tmp_path, whole):
     assert log.complete
     with pytest.raises(ValueError):
         log.rows[0, 0] = 1.0
+
+
+def test_a_log_shows_itself_in_a_line_and_in_a_notebook_as_a_table():
+    log = granite.simulate(load("free-flyer", {"loop.duration_s": 0.5, "name": "a<b"}))
+    assert repr(log) == "<Log of a<b: ticks 100, length 0.5 s, events 1, ended completed>"
+    table = log._repr_html_()
+    assert "a&lt;b" in table
+    assert "elbow, largest error of the last 5 s" in table
+    picture = granite.plot(log)
+    assert picture == picture._repr_png_()
+    assert picture[1:4] == b"PNG"
 
 
 def test_a_missing_log_is_named(tmp_path):
