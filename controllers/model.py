@@ -9,7 +9,7 @@ contact set of `mrds` finds the constraint forces (Schur complement of the modul
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -213,15 +213,21 @@ class ControlModel(Kinematics):
 
     def joined(self, gripped: frozenset[str]) -> ContactSet | None:
         """The contacts that stay closed, and these grips; None where there are neither."""
-        closed = [*self.closed, *(c for c in self.switched if c.name in gripped)]
-        return System(self.layout.modules, closed).contact_set() if closed else None
+        return self._contact_set(self.contacts_under(gripped))
 
-    def constraint_jacobian(self, gripped: frozenset[str]) -> ca.Function | None:
-        """q -> J of the constraints J u = 0 of these contacts; None without any."""
-        joined = self.joined(gripped)
-        if joined is None:
-            return None
+    def contacts_under(self, gripped: frozenset[str]) -> list[Contact]:
+        """The contacts that stay closed, and these grips."""
+        return [*self.closed, *(c for c in self.switched if c.name in gripped)]
+
+    def _contact_set(self, contacts: Sequence[Contact]) -> ContactSet | None:
+        return System(self.layout.modules, contacts).contact_set() if contacts else None
+
+    def constraint_jacobian(self, contacts: Sequence[Contact]) -> ca.Function:
+        """q -> J of the constraints J u = 0 of these contacts."""
         q, u = ca.MX.sym("q", self.q.numel()), ca.MX.sym("u", self.n)
+        joined = self._contact_set(contacts)
+        if joined is None:
+            return ca.Function("constraints", [q], [ca.MX.zeros(0, self.n)])
         errors = joined.assembly.errors
         _, slip = errors.call([q, u, *(ca.MX.zeros(errors.size1_in(i)) for i in (2, 3))])
         return ca.Function(

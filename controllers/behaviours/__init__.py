@@ -8,6 +8,7 @@ KINDS = {
     "waypoints": "waypoints:WaypointBehaviour",
     "survey": "survey:Survey",
     "catch": "catch:CatchObject",
+    "docking": "docking:Docking",
     "leap": "leap:Leap",
     "pick_and_place": "pick_and_place:PickAndPlace",
 }

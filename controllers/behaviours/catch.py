@@ -9,20 +9,19 @@ object in hand, the base brakes to rest and the arm stays as it is; so it does a
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
-from pydantic import model_validator
 
-from granite.config.base import Name, Positive
+from granite.config.base import Positive
 from granite.config.behaviour import StateNote
 from granite.config.contacts import Side
 from granite.config.errors import InputError
 from granite.config.records import Array, State
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.hands import arm_of
-from granite.controllers.behaviours.state_machine import Action, Instant, StateMachine
+from granite.controllers.behaviours.state_machine import Action, Instant, OneContactOptions, StateMachine
 from granite.controllers.behaviours.target_kinematics import TargetKinematics
 from granite.controllers.behaviours.task_plan import TaskPlan
 from granite.controllers.model import ControlModel
@@ -52,12 +51,10 @@ STATES = (
 class CatchObject(StateMachine):
     """One hand and one object."""
 
-    class Options(StateMachine.Options):
-        """Which contact, and when."""
+    class Options(OneContactOptions):
+        """When; the contact joins a point of a controlled module to a point of a known object."""
 
         machine: ClassVar[tuple[StateNote, ...]] = STATES
-        #: joins a point of a controlled module to a point of a known object
-        contact: Name
         #: of the base in transit
         velocity_m_s: tuple[float, float]
         accelerate_s: Positive = 4.0
@@ -70,14 +67,6 @@ class CatchObject(StateMachine):
         close_m_s: Positive = 2e-3
         #: a grip that is further from its hand, by the estimate, is not held, whatever the hand reports
         lost_m: Positive = 0.02
-
-        @model_validator(mode="before")
-        @classmethod
-        def _sets_follow_from_the_contact(cls, content: Any) -> Any:
-            """Nothing in hand, then the object."""
-            if not isinstance(content, dict) or not isinstance(content.get("contact"), str):
-                return content
-            return {**content, "contact_sets": ((), (content["contact"],))}
 
     def __init__(self, options: Options, model: ControlModel) -> None:
         super().__init__(options, model)

@@ -270,6 +270,20 @@ class StateMachine:
         return self._last_setpoints[1]
 
 
+class OneContactOptions(StateMachine.Options):
+    """Of a machine that closes and opens one contact."""
+
+    contact: Name
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sets_follow_from_the_contact(cls, content: Any) -> Any:
+        """Open, then closed."""
+        if not isinstance(content, dict) or not isinstance(content.get("contact"), str):
+            return content
+        return {**content, "contact_sets": ((), (content["contact"],))}
+
+
 class PlanNumbers:
     """The plan of a state machine between two events."""
 

@@ -18,6 +18,10 @@ force included: the hands do not move with the base. With J the constraint Jacob
 
     (M N)_b a_b = (B f - F')_b       tau = F'_j + (M N)_j a_b
 
+Vehicles that hold each other move as one: with D the constraint Jacobian of these contacts, whose forces l change,
+
+    (M N)_b a_b = (B f - F')_b + D_b^T l,   D N a_b = 0       tau = F'_j + (M N)_j a_b - D_j^T l
+
 In an open chain, motors beyond their limits then get these as above, now with the forces of the bases given too; with
 closed contacts the guard clamps them. A fixed arm has no bases; the rest is the same for it.
 
@@ -30,6 +34,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from granite.config.contacts import Contact
 from granite.config.controller import YawWheel
 from granite.config.devices.momentum_wheel import rate_limits
 from granite.controllers.model import ControlModel
@@ -81,42 +86,56 @@ def before_valves(model: ControlModel) -> ca.Function:
 def after_valves(model: ControlModel, gripped: frozenset[str] = frozenset(), name: str = "delivered") -> ca.Function:
     """(q, u, force, planned torque of the yaw wheel, mean opening of each valve) -> torques of the motors, thrust; with
     these grips closed."""
-    n, driven, bed, rows = model.n, model.driven, model.bed, model.constraint_jacobian(gripped)
+    n, driven, bed, contacts = model.n, model.driven, model.bed, model.contacts_under(gripped)
+    docked = [contact for contact in contacts if _joins_vehicles(model, contact)]
+    rows = [model.constraint_jacobian(part) for part in ([c for c in contacts if c not in docked], docked)]
     force, planned = ca.SX.sym("F", n), ca.SX.sym("planned", int(bed.control.allocation.yaw_wheel is not None))
-    opening, J = ca.SX.sym("opening", len(bed.thrusters)), ca.SX.sym("J", 0 if rows is None else rows.size1_out(0), n)
+    opening = ca.SX.sym("opening", len(bed.thrusters))
+    J, D = (ca.SX.sym(letter, part.size1_out(0), n) for letter, part in zip("JD", rows, strict=True))
     thrust = ca.DM(model.available) * opening
     torque = force[driven] if driven else ca.SX(0, 1)
     if resolves(model):
         free = [i for i in range(n) if i not in driven]
         off, M = model.thrust_force(thrust) - force, model.mass_matrix
-        if rows is None:
+        if not contacts:
             a = ca.SX.zeros(n)
             if free:
                 a[free] = solve(M[free, free], off[free])
             torque = _limited(model, torque + (M @ a)[driven], planned, a, free)
         else:
-            a = _with_held_hands(model, J, off, free)
-            torque = torque + (M @ a)[driven]
+            torque = torque + _with_held_hands(model, J, D, off, free)
     given = [model.q, model.u, force, planned, opening]
-    if rows is None:
+    if not contacts:
         return ca.Function(name, given, [torque, thrust])
-    delivered = ca.Function("under_contacts", [*given, J], [torque, thrust])
+    delivered = ca.Function("under_contacts", [*given, J, D], [torque, thrust])
     symbols = [ca.MX.sym(f"given_{i}", part.numel()) for i, part in enumerate(given)]
-    return ca.Function(name, symbols, delivered.call([*symbols, rows(symbols[0])]))
+    return ca.Function(name, symbols, delivered.call([*symbols, *(part(symbols[0]) for part in rows)]))
 
 
-def _with_held_hands(model: ControlModel, J: ca.SX, force: ca.SX, free: list[int]) -> ca.SX:
-    """Accelerations of vehicles under a force on what has no motor, with joints that keep the hands where they are."""
-    driven, M, layout = model.driven, model.mass_matrix, model.layout
-    modules = [range(model.n)[layout.u[module.name]] for module in layout.modules]
-    vehicles = [own for own in modules if set(model.active) & set(own)]  # held objects have no actuator
-    b = [i for own in vehicles for i in own if i in free]
-    J_j = J[:, driven]
-    N_j = -J_j.T @ eliminate(J_j @ J_j.T + _SINGULAR * ca.SX.eye(J.shape[0]), J[:, b])[0]
-    a = ca.SX.zeros(model.n)
-    a[b] = ca.solve(M[b, b] + M[b, driven] @ N_j, force[b])
-    a[driven] = N_j @ a[b]
-    return a
+def _with_held_hands(model: ControlModel, J: ca.SX, D: ca.SX, force: ca.SX, free: list[int]) -> ca.SX:
+    """Change of the torques where vehicles accelerate under a force on what has no motor, and hands stay."""
+    driven, M = model.driven, model.mass_matrix
+    b = [i for own in _vehicles(model).values() for i in own if i in free]
+    J_j, N_j = J[:, driven], ca.SX.zeros(len(driven), len(b))
+    if J.shape[0]:
+        N_j = -J_j.T @ eliminate(J_j @ J_j.T + _SINGULAR * ca.SX.eye(J.shape[0]), J[:, b])[0]
+    inertia, on_joints, off = M[b, b] + M[b, driven] @ N_j, ca.SX.zeros(len(driven)), force[b]
+    if D.shape[0]:
+        G, pushed = D[:, b] + D[:, driven] @ N_j, ca.solve(inertia, ca.horzcat(off, D[:, b].T))
+        change = ca.solve(G @ pushed[:, 1:], -G @ pushed[:, 0])  # of the forces: l of the formula
+        on_joints, off = D[:, driven].T @ change, off + D[:, b].T @ change
+    a_b = ca.solve(inertia, off)
+    return M[driven, b] @ a_b + M[driven, driven] @ (N_j @ a_b) - on_joints
+
+
+def _vehicles(model: ControlModel) -> dict[str, range]:
+    """The velocities of each module with an actuator: held objects have none."""
+    parts = {module.name: range(model.n)[model.layout.u[module.name]] for module in model.layout.modules}
+    return {name: own for name, own in parts.items() if set(model.active) & set(own)}
+
+
+def _joins_vehicles(model: ControlModel, contact: Contact) -> bool:
+    return {contact.first.module, contact.second.module} <= set(_vehicles(model))
 
 
 def _limited(model: ControlModel, torque: ca.SX, planned: ca.SX, a: ca.SX, free: list[int]) -> ca.SX:

@@ -73,7 +73,7 @@ def prediction(
     x, _, *others = (symbol.sym(update.name_in(i), update.size1_in(i)) for i in range(update.n_in()))
     torque, opening = symbol.sym("tau", len(model.driven)), symbol.sym("opening", len(model.bed.thrusters))
     memory, last = symbol.sym("unknown", len(unknown.memory)), symbol.sym("du", n)
-    observed = unknown.function(model)
+    observed = unknown.function(model, gripped)
     memory_after, disturbance, opened = observed(memory, x[:n], last, opening, others[1][-1])
     a = acceleration(x[:n], x[n : 2 * n], torque, ca.DM(model.available) * opened, memory_after[:n])
     given = [x, torque, opening, *others, last, memory]

@@ -28,21 +28,23 @@ class UnknownForces:
     """Observer and fault finders of a testbed.
 
     The memory is the disturbance (n_u), the faults of all thrusters (n_t), and what each finder remembers. Thrusters of
-    bases that float in space have no finder.
+    bases that float in space have no finder, and those of a base that contacts hold have none as long as they do.
     """
 
     def __init__(
         self, disturbance: DisturbanceTable, faults: ThrusterFaultTable, model: ControlModel, density: float
     ) -> None:
         bed = model.bed
-        self._observer = DisturbanceObserver(disturbance, bed, knows_contacts=bed.explains_motion or not model.ignored)
+        knows_contacts = bed.explains_motion or not model.ignored
+        self._observer = DisturbanceObserver(disturbance, bed, knows_contacts=knows_contacts)
+        free = [root[0] for gripped in model.contact_sets for root in model.free_roots(gripped)]
         n_u, devices = len(bed.known.velocities), list(bed.devices_of(Thrusters).values())
         #: where the faults are in the memory
         self.faults = slice(n_u, n_u + len(bed.thrusters))
         self._finders: list[tuple[int, Thrusters, ThrusterFaults]] = []
         starts = accumulate((len(device.units) for device in devices), initial=0)
         for start, device in zip(starts, devices, strict=False):
-            if not faults.find or not bed.explains_motion or device.pushed(bed).dimension != "planar":
+            if not faults.find or not knows_contacts or model.layout.root_u(device.pushed(bed)).start not in free:
                 continue
             lag = force_lag_s(bed, device, density)
             self._finders.append((start, device, ThrusterFaults(faults, device, bed.loop.period_s, lag)))
@@ -54,26 +56,29 @@ class UnknownForces:
         own = [finder.memory[finder.n :] for _, _, finder in self._finders]
         return np.concatenate([self._observer.memory, np.zeros(self.faults.stop - self.faults.start), *own])
 
-    def function(self, model: ControlModel) -> ca.Function:
+    def function(self, model: ControlModel, gripped: frozenset[str]) -> ca.Function:
         """(memory, q, velocity correction of the last tick, mean opening of each valve, whether they are observed) ->
-        (memory, disturbance with the thrust of open valves that can't close, openings as the faults leave them)."""
+        (memory, disturbance with the thrust of open valves that can't close, openings as the faults leave them), with
+        these grips closed."""
         n = model.n
         memory, correction = ca.SX.sym("unknown", len(self.memory)), ca.SX.sym("du", n)
         opening, observes = ca.SX.sym("opening", len(model.bed.thrusters)), ca.SX.sym("observes")
         impulse = model.mass_matrix @ correction
         before, faults = memory[:n], ca.SX(memory[self.faults])
         d = self._observer.expression(before, impulse, observes)
-        kept, at = [], self.faults.stop
+        kept, at, free = [], self.faults.stop, [root[0] for root in model.free_roots(gripped)]
         for start, device, finder in self._finders:
             own, size, module = slice(start, start + finder.n), len(finder.memory) - finder.n, device.pushed(model.bed)
             force = impulse / self._period + before
             wrench = model.wrenches(force)[model.wrench_slice(module)]
+            root = model.layout.root_u(module)
             found_memory = ca.vertcat(faults[own], memory[at : at + size])
-            after, is_new = finder.expression(found_memory, wrench, opening[own], observes)
+            after, is_new = finder.expression(
+                found_memory, wrench, opening[own], observes if root.start in free else ca.SX(0)
+            )
             faults[own], at = after[: finder.n], at + size
             kept.append(after[finder.n :])
             # What the fault explains is no disturbance: the rest is found again within a time constant.
-            root = model.layout.root_u(module)
             d[root] = ca.if_else(is_new, 0.0, d[root])
         opened = ca.if_else(faults == DEAD, 0.0, ca.if_else(faults == STUCK_OPEN, 1.0, opening))
         stuck = model.thrust_force(ca.DM(model.available) * (faults == STUCK_OPEN))

@@ -5,14 +5,15 @@ The equations of motion with the grips in force are affine in the actuators x (t
     u' = u0 + U x                                            (Schur complement of the closed contacts, `mrds`)
     u0 = u'(q, u, d + r(u))                                  d: estimated disturbance, r: resistance of the joints
     a_i = a_ref + K_v (v_ref - v) + K_p (x_ref - x)          demanded acceleration of task i
-    min over x   sum_i w_i |J_i u' + J_i' u - a_i|^2 + e |x|^2      lower <= x <= upper
+    min over x   sum_i w_i |J_i u' + J_i' u - a_i|^2 + e |c x|^2    lower <= x <= upper
 
 A box-constrained least-squares problem. Its unbounded optimum follows from its equations in the same compiled function
 as the problem; DAQP solves it where that exceeds a bound. Where there are as many tasks as actuators it is computed
 torque; where there are fewer actuators than degrees of freedom, momentum fixes the rest (resolved momentum: Umetani and
 Yoshida, IEEE Trans. Robotics and Automation 5, 1989); where a closed chain leaves an internal force free, e chooses the
-least torques. A root without a task gets no thrust. Tasks and weights come with the reference
-(`controllers/behaviours/tasks.py`).
+least torques and thrust, shared among all vehicles that hold each other; c is the weight of a moment of thrusters in
+newtons (`controller.allocation.torque_weight_1_m`), 1 of others. A root without a task gets no thrust. Tasks and
+weights come with the reference (`controllers/behaviours/tasks.py`).
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class TaskSpace:
         controlled = (model.layout.u[module.name] for module in bed.controlled)
         self._tuned = np.array([i for part in controlled for i in range(part.start, part.stop)], dtype=int)
         layout, sets = TaskLayout(bed), model.contact_sets
-        key = bed.fingerprint and f"{bed.fingerprint} {options.effort}"
+        key = bed.fingerprint and f"{bed.fingerprint} {options.effort} {bed.control.allocation.torque_weight_1_m}"
 
         def write() -> list[ca.Function]:
             return [_function(model, layout, options, gripped, f"tasks_{i}") for i, gripped in enumerate(sets)]
@@ -211,12 +212,15 @@ def _function(
     """(q, u, disturbance, q_ref, u_ref, a_ref, task, K_p, K_v, gains of targets) -> the optimum without bounds, its
     acceleration and force; H and f of the programme, u0, U, and B of the force B x."""
     actuators = [ca.SX.sym("tau", len(model.driven))]
+    effort = [1.0] * len(model.driven)
     force = model.torque_force(actuators[0])
     for device in model.bed.devices_of(Thrusters).values():
         module = device.pushed(model.bed)
         wrench = ca.SX.sym("wrench", 3 if module.dimension == "planar" else 6)
         force[model.layout.u[module.name]] += force_on_root(model.trees[module.name], wrench)
         actuators.append(wrench)
+        half = wrench.numel() // 2 + wrench.numel() % 2  # forces: two of three, three of six
+        effort += [1.0] * half + [model.bed.control.allocation.torque_weight_1_m**2] * (wrench.numel() - half)
     x = ca.vertcat(*actuators)
     acting = ca.Function("acting", [model.q], [ca.densify(ca.jacobian(force, x))])
     # At the rate of the estimate: tasks of points have no reference of the joints.
@@ -232,7 +236,7 @@ def _function(
     u0, per_force = ca.substitute([accelerated, per_force], [load], [d + resisting(u)])
     U = per_force @ B
     R = J @ U
-    H = R.T @ (ca.repmat(weight, 1, R.shape[1]) * R) + options.effort * ca.MX.eye(R.shape[1])
+    H = R.T @ (ca.repmat(weight, 1, R.shape[1]) * R) + ca.MX(ca.diag(options.effort * ca.DM(effort)))
     f = R.T @ (weight * (J @ u0 + error))
     free = _free_optimum(R.shape[1])(H, f)
     given.insert(2, d)

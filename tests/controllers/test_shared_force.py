@@ -190,6 +190,34 @@ def test_grips_keep_their_forces_whatever_the_valves_deliver(two_hands: bool) ->
     assert np.abs(found - wanted).max() < 0.02 * missed
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_joints_of_docked_vehicles_accelerate_as_demanded_whatever_the_valves_deliver(seed: int) -> None:
+    model = ControlModel(load("two-flyers/docking"))
+    docked = frozenset({"dock"})
+    rng = np.random.default_rng(seed)
+    q, u = rng.normal(size=model.n), np.zeros(model.n)
+    q[:3], q[5:8] = (1.5, 1.0, 0.0), (1.0, 1.0, np.pi)  # as the ports hold them
+    force, opening = 0.1 * rng.normal(size=model.n), (rng.random(16) < 0.4).astype(float)
+    thrusts = ca.SX.sym("thrust", 16)
+    push = ca.Function("push", [model.q, thrusts], [model.thrust_force(thrusts)])
+    moved, joints = model.motion_under(docked), model.driven
+    torque, thrust = numbers(after_valves(model, docked), q, u, force, NOTHING, opening)
+    total = np.array(push(q, thrust)).ravel()
+    wanted, plain = (
+        np.array(moved(q, u, load)).ravel()[joints] for load in (force, total + model_torque(model, force))
+    )
+    found = np.array(moved(q, u, total + model_torque(model, torque, is_torque=True))).ravel()[joints]
+    assert np.abs(plain - wanted).max() > 1e-2
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def model_torque(model: ControlModel, force: Array, *, is_torque: bool = False) -> Array:
+    """The part of a generalised force on the joints."""
+    on_joints = np.zeros(model.n)
+    on_joints[model.driven] = force if is_torque else force[model.driven]
+    return on_joints
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_wheel_makes_the_yaw_torque_whatever_the_valves_deliver(seed: int) -> None:
     one = allocation(WHEEL)

@@ -56,7 +56,7 @@ def test_a_compiled_run_has_the_bits_of_the_loop(name: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["two-arm-catch", "leap", "fixed-dual-arm/pick-and-place"])
+@pytest.mark.parametrize("name", ["two-arm-catch", "leap", "fixed-dual-arm/pick-and-place", "two-flyers/docking"])
 def test_contacts_that_are_closed_and_opened_have_the_bits_of_the_loop(name: str):
     assert assert_equal_to_the_bit(load(name)).reason is Reason.PASSED
 
