@@ -81,7 +81,7 @@ FAULTS: dict[str, Fault] = {
     "base_too_fast": Fault("a base moves or turns too fast", _TRUSTED, "stop"),
     "joint_limit": Fault("a joint is outside its range", _TRUSTED, "stop"),
     "joint_too_fast": Fault("a joint turns too fast", _TRUSTED, "stop"),
-    "brake_fails": _cut("a rate grows in a brake"),
+    "brake_fails": _cut("a rate grows in a brake, or too fast for one"),
     "tracking_error": Fault("too far from the reference", _TRUSTED, "stop"),
     "motion_unexplained": _doubt("model and commands do not explain the motion"),
     "reference_jump": Fault("the reference jumps", _TRUSTED, "stop"),

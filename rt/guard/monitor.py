@@ -35,6 +35,12 @@ from granite.controllers.estimation.thruster_faults import DEAD, STUCK_OPEN
 
 #: chance that a healthy signal repeats its value as often as the limit of frozen sensors
 _NEVER = 1e-12
+#: greatest rate of a joint as a multiple of its limit; of a wrong actuator the true one is ahead of it
+FASTEST = 1.4
+#: for how many ticks a measured rate goes on as since the last frame: one passes until a command acts
+_AHEAD_TICKS = 2
+#: gates that innovations of joints leave in two frames after each other where a motor is wrong from the start
+_FAR_GATES = 2
 
 
 class Limit(NamedTuple):
@@ -178,8 +184,20 @@ class Monitor:
                 about = f"{name} {signal.name} innovation", innovation[i], monitor.gate_sigma
                 sustained = ca.logic_and(ca.logic_and(outlier, needed), counts[name] > monitor.refused_frames)
                 yield Limit(_not(sustained), Reason.SENSOR_OUTLIERS, *about)
+                if name not in poses:
+                    yield Limit(_not(self._far(f"{name} {i} far", new, innovation[i])), Reason.SENSOR_OUTLIERS, *about)
                 refused = ca.logic_and(self._settled, ca.logic_and(outlier, new))
                 self.notices.append(Limit(_not(refused), Reason.MEASUREMENT_REFUSED, *about))
+
+    def _far(self, name: str, new: ca.SX, innovation: ca.SX) -> ca.SX:
+        """Whether two frames after each other are far on one side of their prediction before the estimate has settled.
+
+        Too strong a motor swings its joint: innovations change their sign too often to be counted for long.
+        """
+        most, last = _FAR_GATES * self._bed.safety.monitor.gate_sigma, self.memory.recall(name)
+        side = (innovation > most) - (innovation < -most)
+        self.memory.keep(name, ca.if_else(new, side, last))
+        return ca.logic_and(ca.logic_and(new, _not(self._settled)), side * last > 0)
 
     def _others(self, name: str) -> list[str]:
         """Other sensors of the pose of the same body."""
@@ -221,16 +239,28 @@ class Monitor:
                 yield Limit(ca.fabs(mean) <= most, Reason.SENSORS_DISAGREE, subject, mean, most)
 
     def _measured_rates(self) -> Iterator[Limit]:
-        """Rates of joints as measured, in two frames after each other: of a wrong motor the estimate lags behind."""
-        limits = {joint.joint: joint.rate_rad_s for joint in self._bed.safety.joints}
+        """Rates of joints as measured, in two frames after each other: of a wrong motor the estimate lags behind.
+
+        One that comes to `FASTEST` times its limit within two ticks, as it grew since the last frame, can't be braked;
+        a rate filter is late by the sum of its time constants.
+        """
+        limits, period = {joint.joint: joint.rate_rad_s for joint in self._bed.safety.joints}, self._bed.loop.period_s
         for name, device in self._bed.devices_of(JointSensors).items():
-            signals = [c.name for c in device.signals(self._bed)]
+            signals, new = [c.name for c in device.signals(self._bed)], self._fresh[name]
+            was_known = self.memory.recall(f"{name} rates known")
+            self.memory.keep(f"{name} rates known", ca.logic_or(was_known, new))
+            # Frames may be further apart than ticks.
+            lag = 1 / device.filter_a_rad_s + 1 / device.filter_b_rad_s if device.has_rate_filter else 0.0
+            ahead_frames = (_AHEAD_TICKS * period + lag) / ca.fmax(self._intervals[name], period)
             for joint in (joint for joint in device.joints if joint in limits):
                 i, most, subject = signals.index(f"{joint}_rate"), limits[joint], f"{name} {joint}_rate"
-                value = self._seen.measured[name][i]
-                now, last = ca.fabs(value) > most, self.memory.recall(subject)
-                self.memory.keep(subject, ca.if_else(self._fresh[name], now, last))
-                yield Limit(_not(ca.logic_and(now, last)), Reason.JOINT_TOO_FAST, subject, value, most)
+                value, last = self._seen.measured[name][i], self.memory.recall(subject)
+                self.memory.keep(subject, ca.if_else(new, value, last))
+                ahead = ca.if_else(ca.logic_and(new, was_known), value + ahead_frames * (value - last), 0.0)
+                runs_away = ca.fabs(ahead) > FASTEST * most
+                yield Limit(_not(runs_away), Reason.BRAKE_FAILS, subject, ahead, FASTEST * most)
+                is_fast = ca.logic_and(ca.fabs(value) > most, ca.fabs(last) > most)
+                yield Limit(_not(is_fast), Reason.JOINT_TOO_FAST, subject, value, most)
 
     def _residual(self) -> Iterator[Limit]:
         """The residual of a joint is all that the model does not explain; that of a base only what the disturbance

@@ -1,7 +1,7 @@
 """The watch of a brake: a rate that grows while it should fall is that of an actuator which acts the wrong way.
 
 Motors with a wrong sign, exchanged or wrongly scaled ones turn a brake into a drive. Above its limit a rate may not
-reach `_MOST` times that, nor stay above the lowest one of the brake for longer than `_GROWS_S`, nor come back above
+reach `FASTEST` times that, nor stay above the lowest one of the brake for longer than `_GROWS_S`, nor come back above
 its limit within `_SWINGS_S`. Below its limit it may not grow for `_LAGS_S` while it lags behind the brake: thrusters
 that push the wrong way take seconds to reach a limit, and the table ends before.
 """
@@ -16,9 +16,8 @@ import numpy as np
 
 from granite.config.records import Array
 from granite.mrds.tolerances import SAME_TIME_S
+from granite.rt.guard.monitor import FASTEST
 
-#: greatest rate in a brake, as a multiple of its limit; of a wrong actuator the true one is ahead of it
-_MOST = 1.4
 #: growth that counts, as a part of the limit, and how long it may last [s]: a tick or two pass until a brake acts
 _GROWTH, _GROWS_S = 0.05, 0.02
 #: too strong an actuator makes the rate swing through zero; a push in a hold comes later [s]
@@ -63,7 +62,7 @@ class BrakeWatch:
         falling_at = t if rate <= lowest + _GROWTH * most else before.falling_at
         self._rates[subject] = RateHistory(t, value, lowest, falling_at)
         next_rate = rate + max(rate - abs(before.last), 0.0)
-        return swings or next_rate > _MOST * most or t - falling_at > _GROWS_S - SAME_TIME_S
+        return swings or next_rate > FASTEST * most or t - falling_at > _GROWS_S - SAME_TIME_S
 
 
 class BrakedSpeeds:

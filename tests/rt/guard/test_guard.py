@@ -161,6 +161,7 @@ def ticks(n, **changes):
         usual = {"joint_sensors_number": k + 1, "vision_number": k + 1, "t": 2 + k * 0.005}
         for name, size in (("joint_sensors", 4), ("vision", 3)):
             usual |= {f"{name}_{i}": rng.uniform(-1.0, 1.0) for i in range(size)}
+        usual |= {f"joint_sensors_{i}": 0.1 * usual[f"joint_sensors_{i}"] for i in (2, 3)}  # rates do not jump
         made = {name: change(k) for name, change in changes.items()}
         sample, *others, command = situation(**{**usual, **made})
         yield guard.check(
@@ -200,6 +201,14 @@ SUCCESSIONS = [
     (
         {"innovation_1": lambda k: 2.0 * (k > SETTLED)},
         Reason.SENSOR_BIASED, "joint_sensors elbow_angle mean innovation was 15",
+    ),
+    (
+        {"innovation_1": lambda k: 17.0 * (k in (20, 30, 31))},
+        Reason.SENSOR_OUTLIERS, "joint_sensors elbow_angle innovation was 17 sigma, limit 8 sigma",
+    ),
+    (
+        {"joint_sensors_3": lambda k: 0.01 * (k % 2) + 0.8 * (k >= 10)},
+        Reason.BRAKE_FAILS, "joint_sensors elbow_rate was 5.54 rad/s, limit 4.2 rad/s",
     ),
     ({"correction_1": lambda k: 1e-4 * (k > SETTLED)}, Reason.MOTION_UNEXPLAINED, "base_y residual was 0.50"),
     (
@@ -257,7 +266,7 @@ def test_beyond_a_limit_the_run_ends_at_rest_with_the_name_of_it(changes, reason
 
 def test_every_reason_the_guard_can_give_is_tested_above():
     go_on = {reason for reason in Reason if not reason.stops}
-    by_the_loop = {reason for reason in Reason if reason >= Reason.OVERRUN}
+    by_the_loop = {reason for reason in Reason if reason >= Reason.OVERRUN} - {Reason.BRAKE_FAILS}
     need_a_tick_before = {case[1] for case in SUCCESSIONS}
     of_carrying = {Reason.SENSOR_SATURATED, Reason.DISTRIBUTION_FAILED}  # in test_carry
     of_a_gyro = {Reason.SENSORS_DISAGREE}  # in test_gyro_and_pressure

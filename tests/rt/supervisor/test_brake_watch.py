@@ -38,7 +38,7 @@ def test_a_wrong_motor_shows_before_its_joint_is_fast():
     reversed_motors = next(wrong for wrong in wrong_motors(load("free-flyer")) if wrong.units == "all")
     found = fastest_rate("free-flyer", reversed_motors)
     assert found.ended == "sensor_outliers"
-    assert found.after < 0.6
+    assert found.after < 0.4
 
 
 @pytest.mark.slow
