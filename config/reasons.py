@@ -136,5 +136,5 @@ _TEXT = {
     Reason.LOW_PRESSURE: "the supply pressure of thrusters was low",
     Reason.KEEP_OUT: "a body was in a zone of safety.keep_out, or in another module",
     Reason.KEEP_OUT_AHEAD: "a body could not have stopped before a zone or another module",
-    Reason.BRAKE_FAILS: "a rate grew in a brake: an actuator acts the wrong way, or too strongly",
+    Reason.BRAKE_FAILS: "a rate grew in a brake, or too fast for one: an actuator acts the wrong way, or too strongly",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Iterable
 from typing import Any, cast
@@ -85,6 +86,12 @@ class Summary:
         self._opening = _columns(channels, bed.devices_of(Thrusters))
         #: coordinates with a reference: known objects have none
         self._controlled = set(bed.followed_positions)
+        #: headings of floating modules: sensors give them within one turn, the truth counts turns
+        self._headings = [
+            bed.known.root_q(module).start + 2
+            for module in bed.known.modules
+            if module.base == "floating" and module.dimension == "planar"
+        ]
         #: indices of the controller's coordinates among those of all modules
         self._among_all = [bed.positions.index(c) for c in bed.known.positions]
         self._steps, self._delay = at("/timing", "steps"), at("/timing", "delay")
@@ -129,11 +136,11 @@ class Summary:
         if len(ready):
             true, truth = self._has_truth(ready), ready[:, self._truth][:, self._among_all]
             actual = np.where(true[:, None], truth, ready[:, self._estimate])
-            error = actual - ready[:, self._reference]
+            error = self._within_a_turn(actual - ready[:, self._reference])
             self._peak = np.maximum(self._peak, np.abs(error).max(axis=0))
             self._square = _added(self._square, np.square(error))
             self._tail.append((ready[:, self._t].copy(), error))
-            off = np.abs(ready[true, self._estimate] - truth[true])
+            off = np.abs(self._within_a_turn(ready[true, self._estimate] - truth[true]))
             self._estimate_peak = np.maximum(self._estimate_peak, off.max(axis=0, initial=0.0))
         while self._tail and self._tail[0][0][-1] < self._settled_from():
             self._tail.popleft()
@@ -190,6 +197,10 @@ class Summary:
         if audit := self._audit.result(self._bending.check()):
             metrics["audit"] = audit
         return metrics
+
+    def _within_a_turn(self, errors: Array) -> Array:
+        errors[:, self._headings] -= math.tau * np.round(errors[:, self._headings] / math.tau)
+        return errors
 
     def _note_causes(self, rows: Array) -> None:
         """When each cause of a mode, and each fault reported from outside the tick, came first."""

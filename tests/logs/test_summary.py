@@ -39,7 +39,7 @@ def made_up(n: int = N, truth: bool = True) -> np.ndarray:
     rows[:NOT_READY, AT("/verdict", "reason")] = Reason.WAITING_FOR_SENSORS
     rows[100:110, AT("/verdict", "reason")] = Reason.SETPOINT_CLAMPED
     for topic in ("/reference", "/state", "/truth"):
-        rows[:, AT(topic, "q")] = rng.normal(size=(n, len(NAMES)))
+        rows[:, AT(topic, "q")] = 0.3 * rng.normal(size=(n, len(NAMES)))  # headings less than half a turn apart
     rows[:NOT_READY, AT("/state", "q")] = 1e3  # what is estimated before the sensors report counts for nothing
     rows[:, AT("/applied", "motors.values")] = rng.normal(size=(n, 2))
     opening = (rng.random((n, len(UNITS))) < 0.2).astype(float)
@@ -128,6 +128,15 @@ def test_the_error_of_the_estimate_is_against_the_truth_once_it_is_ready():
     found = summed_up(rows, 3, 1000)
     assert [found["estimation_error"][name]["max"] for name in NAMES] == off.tolist()
     assert summed_up(made_up(truth=False))["estimation_error"] == {}
+
+
+def test_a_heading_that_a_sensor_gives_in_another_turn_is_no_error():
+    rows = made_up()
+    before = summed_up(rows)
+    rows[:, AT("/truth", "q")][:, NAMES.index("base_heading")] += 2 * math.pi
+    after = summed_up(rows)
+    for metric in ("tracking_error", "estimation_error"):
+        assert after[metric]["base_heading"]["max"] == pytest.approx(before[metric]["base_heading"]["max"])
 
 
 def test_a_truth_that_is_lost_on_the_way_is_replaced_by_the_estimate_row_by_row():

@@ -7,7 +7,7 @@ from tests.support.wrong_actuators import PRESETS, WrongActuators, wiggled_robot
 
 FAULT = "{{kind='fault', at_s=0, device='{}', unit='{}', what='{}'{}}}"
 #: greatest rate in the wiggle of a right robot, and of a wrong one, as a multiple of its limit
-USUAL, MOST = 0.2, 1.7
+USUAL, MOST = 0.2, 1.2
 
 
 def wrong(device: str, unit: str, what: str, more: str = "") -> WrongActuators:
