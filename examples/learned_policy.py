@@ -6,6 +6,7 @@ python learned_policy.py 120    some minutes; draws learned_policy.png
 
 import sys
 
+import casadi as ca
 import gymnasium
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,13 +36,23 @@ def returns(weights):
 
 
 search = CMA(mean=np.zeros(n_acted * n_observed), sigma=1.0, population_size=CANDIDATES, seed=1)
-best = []
+best, best_weights = [], np.zeros(n_acted * n_observed)
 for _ in range(generations):
     weights = np.array([search.ask() for _ in range(CANDIDATES)])
     gained = returns(weights)
     search.tell(list(zip(weights, -gained, strict=True)))
+    if gained.max() > max(best, default=-np.inf):
+        best_weights = weights[gained.argmax()]
     best.append(float(gained.max()))
 print(f"{generations} generations: best mean reward {best[0]:.3f} at first, {max(best):.3f} at last")
+
+observation = ca.MX.sym("observation", n_observed)
+action = ca.tanh(ca.mtimes(best_weights.reshape(n_acted, n_observed), observation))
+policy = ca.Function("policy", [observation], [action], ["observation"], ["action"])
+ca.GraphBuilder(policy).export_onnx("policy.onnx")
+law = {"kind": "policy", "path": "policy.onnx", "ticks": 20}
+flight = granite.simulate(granite.load("free-flyer", {"controller.law": law, "loop.duration_s": 3.0}))
+print(f"the policy as a law: {flight}")
 if generations > 3:
     plt.plot(best)
     plt.xlabel("generation")

@@ -5,6 +5,7 @@ KINDS = {
     "demanded_acceleration": "demanded_acceleration:DemandedAcceleration",
     "joint_pid": "joint_pid:JointPid",
     "object_impedance": "object_impedance:ObjectImpedance",
+    "policy": "policy:Policy",
     "reach_and_carry": "reach_and_carry:ReachAndCarry",
     "task_computed_torque": "task_computed_torque:TaskComputedTorque",
     "task_space": "task_space:TaskSpace",
