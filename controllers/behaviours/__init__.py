@@ -2,6 +2,7 @@
 
 KINDS = {
     "follow": "follow:FollowPath",
+    "formation": "formation:Formation",
     "planned": "planned:PlannedPath",
     "object_path": "object_path:ObjectPath",
     "on_demand": "on_demand:OnDemand",

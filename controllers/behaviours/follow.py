@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import casadi as ca
 import numpy as np
@@ -83,26 +83,14 @@ class FollowPath(TimedPath):
                 raise InputError(refusal.problem, key="path", value=path, expected=refusal.expected) from None
 
     def __init__(self, options: Options, model: ControlModel) -> None:
-        bed = model.bed
-        for module in model.floating:
-            if module.dimension == "spatial":
-                raise InputError(
-                    f"'{module.name}' floats in space", key="behaviour.kind", value=options.kind,
-                    expected="planar bases and joints only",
-                )  # fmt: skip
         assert options.samples is not None
-        keys = [c.key for c in model.layout.positions]
-        start = np.array([bed.simulation.initial.get(key, 0.0) for key in keys])
+        refuse_spatial(model, options.kind)
+        start = start_of(model)
         try:
-            _refuse_short_steps(options.samples, bed.loop.period_s)
+            _refuse_short_steps(options.samples, model.bed.loop.period_s)
             path, free = path_of(options.samples, model.layout, start)
             _refuse_far_start(options, path, model, start, free)
-            lead = options.approach_s
-            if options.check_moves and bed.explains_motion:
-                path, lead = _feasible(MoveCheck(model), options, path, start)
-            whole = path.after(lead, start)
-            if options.check_moves:
-                ZoneCheck(model).refuse((t, *whole.at(t)[:2]) for t in _checked_times(whole)[:-1])
+            whole = checked_path(model, options, path, start)
         except InputError as refusal:
             if refusal.key:
                 raise refusal.within("behaviour") from None
@@ -110,6 +98,54 @@ class FollowPath(TimedPath):
             raise InputError(problem, key="behaviour.path", value=options.path, expected=expected) from None
         end = whole.end + options.hold_s - SAME_TIME_S
         super().__init__(model, "follow", "", *knot_table(whole, free, end), knot_motion)
+
+
+class Flight(Protocol):
+    """How a path is begun and checked."""
+
+    @property
+    def approach_s(self) -> float:
+        """Time from the start to the first sample [s]."""
+
+    @property
+    def check_moves(self) -> bool:
+        """Whether paths beyond limits are refused."""
+
+    @property
+    def stretch(self) -> bool:
+        """Whether they are slowed down instead."""
+
+
+def refuse_spatial(model: ControlModel, kind: str) -> None:
+    """Raise where a base floats in space."""
+    for module in model.floating:
+        if module.dimension == "spatial":
+            raise InputError(
+                f"'{module.name}' floats in space", key="behaviour.kind", value=kind,
+                expected="planar bases and joints only",
+            )  # fmt: skip
+
+
+def start_of(model: ControlModel) -> Array:
+    """Pose at the start of a run."""
+    return np.array([model.bed.simulation.initial.get(c.key, 0.0) for c in model.layout.positions])
+
+
+def checked_path(model: ControlModel, flight: Flight, path: SampledPath, start: Array) -> SampledPath:
+    """The path after its lead from the start, slower where it may be stretched.
+
+    Raises
+    ------
+    InputError
+        Where actuators, limits or zones do not allow it.
+    """
+    lead = flight.approach_s
+    if flight.check_moves and model.bed.explains_motion:
+        path, lead = _feasible(MoveCheck(model), flight, path, start)
+    whole = path.after(lead, start)
+    if flight.check_moves:
+        ZoneCheck(model).refuse((t, *whole.at(t)[:2]) for t in _checked_times(whole)[:-1])
+    return whole
 
 
 def _checked_times(path: SampledPath) -> Array:
@@ -193,9 +229,7 @@ def _refuse_far_start(
             )
 
 
-def _feasible(
-    check: MoveCheck, options: FollowPath.Options, path: SampledPath, start: Array
-) -> tuple[SampledPath, float]:
+def _feasible(check: MoveCheck, options: Flight, path: SampledPath, start: Array) -> tuple[SampledPath, float]:
     """The path and its lead, slower where they are too fast and may be stretched."""
     times = _checked_times(path)
     samples = [path.at(t) for t in times[:-1]] + [tuple(path.motions[-1])]

@@ -78,7 +78,7 @@ class WaypointBehaviour(TimedPath):
                     key="behaviour.waypoints",
                     expected="none: a path turns planar headings and joints only",
                 )
-        keys, lists = [c.key for c in model.layout.positions], _lists(waypoints, model)
+        keys, lists = [c.key for c in model.layout.positions], leg_lists(waypoints, model)
         start = np.array([bed.simulation.initial.get(key, 0.0) for key in keys])
         if options.check_moves and waypoints and bed.explains_motion and len(keys) == model.n:
             check = MoveCheck(model)  # modules that do not touch each other are checked one by one
@@ -123,7 +123,7 @@ class LegList(NamedTuple):
         return segments
 
 
-def _lists(waypoints: Sequence[Waypoint], model: ControlModel) -> list[LegList]:
+def leg_lists(waypoints: Sequence[Waypoint], model: ControlModel) -> list[LegList]:
     """One list for all modules together, or one for each."""
     positions, layout = model.layout.positions, model.layout
     legs = [

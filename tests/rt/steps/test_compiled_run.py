@@ -45,6 +45,7 @@ BEST_PATTERN = ["controller.allocation.sharing=best_pattern", "controller.alloca
             "two-arm-carry/ideal",
             "two-flyers",
             "two-flyers/beam",
+            "three-flyers",
         ],
         "free-flyer",
         "free-flyer/pulse-width",
