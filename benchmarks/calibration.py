@@ -20,7 +20,12 @@ from granite.calibration.simulated import Repetition, repeat
 
 REPETITIONS = 100
 #: testbeds that have the devices
-BEDS = {"camera": "free-flyer/camera", "force": "fixed-dual-arm/carry-gauges", "strain": "flexible-arm"}
+BEDS = {
+    "camera": "free-flyer/camera",
+    "force": "fixed-dual-arm/carry-gauges",
+    "strain": "flexible-arm",
+    "motors": "free-flyer/clean",
+}
 #: and changes to them: an image of a quarter of the size in 4 pictures, because 100 calibrations with 9 take long
 CHANGES = {
     "camera": [

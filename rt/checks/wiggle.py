@@ -260,10 +260,14 @@ class _Wiggle:
             i = min(left, key=lambda k: float(np.linalg.norm(drift + changes[k])))
             left.remove(i)
             drift, self.unit = drift + changes[i], names[i]
+            faults = 0
             for opening in _OPENINGS_S[_OPENINGS_S.index(pulses[i].part_s) :]:
                 pulse = pulses[i]._replace(part_s=opening)
                 judgement = self._judged(name, i, pulse, names, first)
-                if not judgement.may_be_friction or self.was_cut:
+                faults += bool(judgement.fault)
+                # A slope of the floor can look like another thruster: a longer pulse has to say the same.
+                is_confirmed = faults > 1 and not judgement.may_be_friction
+                if not judgement.fault or is_confirmed or self.was_cut:
                     break
             yield self._finding(judgement, f"{pulse.part_s:g} s")
 

@@ -11,6 +11,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+import granite
 from granite.config.loader import load
 from granite.config.records import Array
 from granite.controllers.distribution.force_distribution import DistributionOutcome, ForceDistribution
@@ -267,3 +268,24 @@ def test_a_run_does_not_import_cvxpy_once_its_functions_are_compiled(bed: str) -
     code = "import sys; from granite.config.loader import load; from granite.controllers.stack import build_stack; "
     code += f"build_stack(load({bed!r})); sys.exit('cvxpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.slow
+def test_a_distribution_pays_where_an_angle_is_wrong_or_grips_hold_by_friction():
+    """The table of docs/force-distribution.md."""
+    wrong = {"devices.joint_sensors.simulated.offset_rad": {"left_shoulder": 0.02}}
+    least = {"controller.law.distribution.objective": ["least_internal_force"]}
+    by_angles, by_forces = (
+        granite.simulate(granite.load(bed, {**wrong, **changes})).summary
+        for bed, changes in (("fixed-dual-arm/joint-pd", {}), ("fixed-dual-arm/carry", least))
+    )
+    for summary, force, error in ((by_angles, 0.71, 0.040), (by_forces, 0.12, 0.0016)):
+        assert summary["squeeze"]["object"]["max"] == pytest.approx(force, rel=0.1)
+        heading = summary["tracking_error"]["object_body_heading"]["max_in_last_5_s"]
+        assert heading == pytest.approx(error, rel=0.1)
+    pressed = {
+        bed: np.abs(granite.simulate(granite.load(f"fixed-dual-arm/{bed}"))["/truth"]["object_squeeze_n"][100:]).min()
+        for bed in ("carry", "joint-pd")
+    }
+    assert pressed["carry"] > 3.2
+    assert pressed["joint-pd"] < 0.01

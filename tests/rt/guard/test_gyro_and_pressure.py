@@ -68,9 +68,9 @@ def test_a_gyro_off_by_more_than_its_limit_ends_the_run_by_name():
     good = granite.simulate(granite.load("free-flyer", {**BOTH, "loop.duration_s": 6.0}))
     bad = granite.simulate(granite.load("free-flyer", {**BOTH, "simulation.events": [offset], "loop.duration_s": 6.0}))
     assert good.summary["ended"] == "completed", good.summary["text"]
-    assert bad.summary["ended"] == "sensors_disagree"
-    assert "gyro base_gyro disagreement" in bad.summary["text"]
-    assert 3.2 < bad.summary["ended_at_s"] < 4.0  # ln 2 of a window of 1 s
+    assert bad.summary["ended"] == "sensor_outliers"  # the estimate uses the gyro, and refuses its frames
+    assert "gyro base_gyro innovation" in bad.summary["text"]
+    assert 3.0 < bad.summary["ended_at_s"] < 3.1
 
 
 @pytest.mark.slow

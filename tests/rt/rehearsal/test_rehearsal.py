@@ -151,10 +151,15 @@ def test_the_command_prints_latency_and_links(tmp_path: Path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CONTROLLED)
 def test_a_preset_rehearses_as_it_simulates(name: str, tmp_path: Path):
-    """Final errors are those of the simulation within the effect of the latency, noise and pulses."""
+    """Errors are those of the simulation within the effect of the latency, noise and pulses.
+
+    Variants that fly along waypoints differ from their preset from the start on: some seconds show it.
+    """
     bed = granite.load(name)
     ages = {f"safety.age_s.{sensor}": 1.0 for sensor in bed.sensors}  # a loaded machine delays bytes on their way
-    bed = granite.load(name, {"loop.duration_s": min(bed.loop.duration_s, 15.0)} | ages)
+    flies_only = bed.behaviour.kind == "waypoints" and not bed.contacts
+    longest = 5.0 if "/" in name and flies_only else 15.0
+    bed = granite.load(name, {"loop.duration_s": min(bed.loop.duration_s, longest)} | ages)
     summary, log = rehearsed(bed, tmp_path / "run.mcap")
     assert summary["ended"] == "completed", summary["text"]
     assert granite.replay(log).first is None
