@@ -36,6 +36,7 @@ ALL = {
     "goals": "goals",
     "live": "live_view",
     "console": "console",
+    "console_stops": "console_stops",
     "serial_exchange": "serial_exchange",
     "rehearsal": "rehearsal",
     "endurance": "endurance",

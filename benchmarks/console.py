@@ -6,28 +6,35 @@ The page is in headless Chromium on the same machine, which takes a core: a calm
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
-import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from websockets.sync.client import connect
 
+from benchmarks.console_runs import (
+    CHROMIUM,
+    GRANITE,
+    SIGNALS,
+    console,
+    is_done,
+    live_run,
+    process_of_run,
+    session,
+    until,
+)
 from benchmarks.result import Result
 from granite.logs.log import read_log
+from granite.rt.process.other_cores import core_of
 
 _WATCHED_S, _ROUNDS, _ROUND_S, _STOPS = 60.0, 3, 15.0, 50
-_GRANITE = [sys.executable, "-m", "granite.cli"]
-_CHROMIUM = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 #: in the page: a log from nothing, a scene, a zoom and a hold with the time that each takes [ms]
 _OPEN = "(path) => { Object.assign(granite.logs, { frames: null, signals: null }); granite.logs.show(path); }"
 _SEEK = (
@@ -45,11 +52,6 @@ _HOLD = """async (log) => {
   await granite.live.operate.ask("hold");
   return performance.now() - begin;
 }"""
-_SIGNALS = [
-    "truth.base_x_m", "reference.base_x_m", "truth.base_heading_rad", "reference.base_heading_rad",
-    "applied.motors_shoulder_torque_n_m", "applied.motors_elbow_torque_n_m",
-]  # fmt: skip
-_PATIENT = ["loop.longest_lateness_s=5", "loop.watchdog_s=5", "safety.burst_overruns=100000"]
 
 
 def measure() -> Iterator[Result]:
@@ -60,53 +62,19 @@ def measure() -> Iterator[Result]:
         environment = {**os.environ, "XDG_RUNTIME_DIR": name, "GRANITE_KEYS": f"{name}/keys"}
         hour = _recorded(folder / "hour.mcap", 3600, environment)
         short = _recorded(folder / "short.mcap", 30, environment)
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=_CHROMIUM)
-        with _console(folder, environment) as address:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
+        with console(folder, environment) as (_, address):
             yield from _logs(browser, address, short, hour)
-        with _console(folder, environment) as address:
+        with console(folder, environment) as (_, address):
             yield from _watched(browser, address, folder, environment, hour)
             yield from _costs(address, folder, environment)
         browser.close()
 
 
 def _recorded(path: Path, seconds: float, environment: dict[str, str]) -> Path:
-    command = [*_GRANITE, "sim", "free-flyer", "--duration", str(seconds), "--out", str(path), "--json"]
+    command = [*GRANITE, "sim", "free-flyer", "--duration", str(seconds), "--out", str(path), "--json"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     return path
-
-
-@contextlib.contextmanager
-def _console(folder: Path, environment: dict[str, str]) -> Iterator[str]:
-    """The address of a new console."""
-    command = [*_GRANITE, "console", "--port", "0", "--folder", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().partition("console: ")[2].strip()
-        process.terminate()
-
-
-@contextlib.contextmanager
-def _run(log: Path, environment: dict[str, str], seconds: float, operator: bool) -> Iterator[subprocess.Popen[bytes]]:
-    """A run in real time that can be watched."""
-    port, address = _free_port(), f"tcp://127.0.0.1:{_free_port()}"
-    changes = [*_PATIENT, f"operator.address={json.dumps(address)}", f"loop.duration_s={seconds}"]
-    command = [*_GRANITE, "sim", "free-flyer", "--realtime", "--live", "--live-port", str(port), "--out", str(log)]
-    command += [f"--set={change}" for change in changes] + (["--operator"] if operator else []) + ["--overwrite"]
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, stdout=quiet, stderr=quiet, env=environment) as process:
-        yield process
-        if operator:
-            process.terminate()
-
-
-def _until(holds: Callable[[], bool], limit_s: float = 120.0) -> float:
-    """Wait; the time that it took [s]."""
-    began = time.perf_counter()
-    while not holds():
-        if time.perf_counter() - began > limit_s:
-            raise RuntimeError("the page took too long")
-        time.sleep(0.005)
-    return time.perf_counter() - began
 
 
 def _logs(browser: Any, address: str, short: Path, hour: Path) -> Iterator[Result]:
@@ -114,11 +82,11 @@ def _logs(browser: Any, address: str, short: Path, hour: Path) -> Iterator[Resul
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(address)
     page.click("[data-tab=logs]")
-    _until(lambda: page.locator("#list li[data-path]").count() == 2)
+    until(lambda: page.locator("#list li[data-path]").count() == 2)
     time.sleep(5)  # the small pictures are drawn
     for path, name, limit in ((short, "30 s", 1.5), (hour, "an hour", 1.0)):
         page.evaluate(_OPEN, str(path))
-        took = _until(
+        took = until(
             lambda: page.evaluate("() => Boolean(granite.logs.frames?.length && granite.logs.signals?.t.length)")
         )
         yield Result(f"console, log of {name} drawn", "s", took, None, "", f"at most {limit} s", took <= limit)
@@ -134,13 +102,13 @@ def _logs(browser: Any, address: str, short: Path, hour: Path) -> Iterator[Resul
 def _watched(browser: Any, address: str, folder: Path, environment: dict[str, str], hour: Path) -> Iterator[Result]:
     """One page for a minute, then commands on the way of an emergency stop while an hour's log opens."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
-    with _run(folder / "watched.mcap", environment, 600, operator=True):
+    with live_run(folder / "watched.mcap", environment, 600, operator=True):
         page.goto(address)
-        _until(lambda: page.evaluate("() => (window.granite?.live.drawnFrames ?? 0) > 20"))
+        until(lambda: page.evaluate("() => (window.granite?.live.drawnFrames ?? 0) > 20"))
         page.click("#control")
         for do in ("arm", "start"):
-            _until(lambda do=do: _done(page, do))  # type: ignore[misc]
-        page.evaluate("(names) => granite.live.choose(names)", _SIGNALS)
+            until(lambda do=do: is_done(page, do))  # type: ignore[misc]
+        page.evaluate("(names) => granite.live.choose(names)", SIGNALS)
         page.evaluate("() => { granite.live.delays = []; granite.live.drawnFrames = granite.live.receivedBytes = 0; }")
         time.sleep(_WATCHED_S)
         delays, frames, received = page.evaluate(
@@ -159,30 +127,31 @@ def _watched(browser: Any, address: str, folder: Path, environment: dict[str, st
         ms = float(np.median(took))
         yield Result(f"console, hold confirmed, median of {_STOPS}", "ms", ms, None, "", "at most 100 ms", ms <= 100)
         page.keyboard.press("Escape")
-        _until(lambda: page.evaluate("() => granite.live.operate.lastAnswer?.what") == "emergency_stop")
+        until(lambda: page.evaluate("() => granite.live.operate.lastAnswer?.what") == "emergency_stop")
         ms = page.evaluate("() => granite.live.operate.lastAnswer.took")
         yield Result("console, emergency stop confirmed", "ms", ms, None, "once", "at most 100 ms", ms <= 100)
     page.close()
 
 
-def _done(page: Any, do: str) -> bool:
-    return bool(page.evaluate(f"async () => (await granite.live.operate.ask('{do}')).ok"))
-
-
 def _costs(address: str, folder: Path, environment: dict[str, str]) -> Iterator[Result]:
-    """The tick and the recorder without a page, with one and with ten, in turns; pages that only take frames."""
+    """The tick and the recorder without a page, with one and with ten, in turns.
+
+    The pages only take frames, and stay off the core of the loop, as browsers of other machines do.
+    """
     ticks: dict[int, list[float]] = {0: [], 1: [], 10: []}
     spent: dict[int, list[float]] = {0: [], 1: [], 10: []}
     for _ in range(_ROUNDS):
         for pages in ticks:
             log = folder / "cost.mcap"
-            with _run(log, environment, _ROUND_S, operator=False) as process:
-                pid = _wait_for_run(folder)
+            with live_run(log, environment, _ROUND_S, operator=False) as process:
+                pid = process_of_run(folder)
                 over = threading.Event()
-                readers = [threading.Thread(target=_read, args=(address, pid, over)) for _ in range(pages)]
+                time.sleep(1.0)  # the loop has found its core
+                cores = os.sched_getaffinity(0) - {core_of(pid) or 0} or {0}
+                readers = [threading.Thread(target=_read, args=(address, pid, over, cores)) for _ in range(pages)]
                 for reader in readers:
                     reader.start()
-                time.sleep(4.0)
+                time.sleep(3.0)
                 recorder = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
                 before, began = _processor_time(recorder), time.monotonic()
                 time.sleep(_ROUND_S - 8.0)
@@ -203,21 +172,10 @@ def _costs(address: str, folder: Path, environment: dict[str, str]) -> Iterator[
     yield Result("recorder with ten pages, of a core", "%", ten, alone, "without", "at most 2 more", ten <= alone + 2)
 
 
-def _wait_for_run(folder: Path) -> int:
-    register = folder / "granite"
-    _until(lambda: bool(list(register.glob("[0-9]*.json"))))
-    return int(next(register.glob("[0-9]*.json")).stem)
-
-
-def _read(address: str, pid: int, over: threading.Event) -> None:
+def _read(address: str, pid: int, over: threading.Event, cores: set[int]) -> None:
     """A page without a browser: it takes its frames until the run is over."""
-    import http.client
-
-    host, token = address.removeprefix("http://").partition("/#token=")[::2]
-    connection = http.client.HTTPConnection(host)
-    headers = {"origin": f"http://{host}", "content-type": "application/json"}
-    connection.request("POST", "/api/session", json.dumps({"token": token}), headers)
-    cookie = connection.getresponse().headers["set-cookie"].partition(";")[0]
+    os.sched_setaffinity(0, cores)
+    host, cookie = session(address)
     with (
         contextlib.suppress(Exception),
         connect(
@@ -232,9 +190,3 @@ def _read(address: str, pid: int, over: threading.Event) -> None:
 def _processor_time(process: int) -> float:
     threads = Path(f"/proc/{process}/task").glob("*/schedstat")
     return sum(int(thread.read_text().split()[0]) for thread in threads) * 1e-9
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

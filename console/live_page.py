@@ -104,10 +104,8 @@ class LivePage:
         if len(names) > _MOST_SIGNALS:
             raise InputError(f"{len(names)} signals", expected=f"at most {_MOST_SIGNALS}")
         self._columns = [column_of(self._feed.channels, str(name)) for name in names]
-        rows = self._feed.rows_after(0)
-        thin = rows[:: max(1, len(rows) // _HISTORY)]
         self._seen = self._feed.count
-        await self._send_frame("history", thin)
+        await self._send_frame("history", self._feed.rows_after(0, _HISTORY))
 
     async def _on_ask(self, number: int, do: str, **more: Any) -> None:
         if self._operation is None:

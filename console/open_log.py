@@ -18,6 +18,7 @@ from granite.logs.extremes import Extremes, ExtremesOfRows, extremes_of, known
 from granite.logs.indexed_log import IndexedLog, opened_by_index
 from granite.logs.json_records import finite
 from granite.logs.log import Log, read_log
+from granite.logs.log_content import read_content
 
 #: scenes of one answer at most, points of a sketch, rows that make up the jets of a scene
 _SCENES, _SKETCHED, _JETS = 120, 60, 400
@@ -29,11 +30,10 @@ class OpenLog:
     """An open log."""
 
     def __init__(self, path: str, progress: Callable[[float], None] = lambda part: None) -> None:
-        indexed = opened_by_index(path)
-        self.log: IndexedLog | Log = read_log(path) if indexed is None else indexed
-        self._indexed = indexed
+        self._indexed = indexed = opened_by_index(path)
         self._t: Array | None = None
-        self.extremes = indexed.extremes if indexed is not None else self._pass_over(self.log, progress)
+        self.log: IndexedLog | Log
+        self.log, self.extremes = self._read(path, progress) if indexed is None else (indexed, indexed.extremes)
         self._period = self.log.bed.loop.period_s
         first = self.rows_in(float(self.extremes.t[0]), float(self.extremes.t[0]))[0]
         self.scene = TableScene(self.log.bed, self.log.channels, first)
@@ -43,18 +43,22 @@ class OpenLog:
     def _scheduled(self) -> int:
         return self.log.channels.column("/timing", "scheduled_s")
 
-    def _pass_over(self, log: IndexedLog | Log, progress: Callable[[float], None]) -> Extremes:
-        assert isinstance(log, Log)
-        gathered, times, done = ExtremesOfRows(log.channels), [], 0
-        for rows in log.blocks():
-            gathered.add(rows)
-            times.append(rows[:, self._scheduled])
-            done += len(rows)
-            progress(done / log.ticks)
+    def _read(self, path: str, progress: Callable[[float], None]) -> tuple[Log, Extremes]:
+        """A log without extremes: they are found while its rows are checked."""
+        channels = read_content(path, head_only=True).channels
+        gathered, times, scheduled = ExtremesOfRows(channels), [], channels.column("/timing", "scheduled_s")
+
+        def watch(rows: Array, part: float) -> None:
+            if len(rows):
+                gathered.add(rows)
+                times.append(rows[:, scheduled].copy())
+            progress(part)
+
+        log = read_log(path, watch=watch)
         self._t = np.concatenate(times)
         extremes = gathered.result()
         assert extremes is not None
-        return extremes
+        return log, extremes
 
     def rows_in(self, t0: float, t1: float) -> Array:
         """The rows from the last one at or before t0 to the first one at or after t1 [s]."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from granite.config.errors import InputError
@@ -40,6 +42,8 @@ class PageControl:
         self._address = address
         self._connections: dict[str, Operator] = {}
         self._locks = {lane: asyncio.Lock() for lane in ("urgent", "usual", "jog", "watch")}
+        #: a thread for each: a stop never waits for threads that read files for pages
+        self._threads = ThreadPoolExecutor(len(self._locks), "operator")
         #: the page in control, by its number, and its last sign of life by `time.monotonic`
         self.holder: int | None = None
         self.heard_at = 0.0
@@ -110,11 +114,13 @@ class PageControl:
         connections, self._connections = self._connections, {}
         for connection in connections.values():
             await asyncio.to_thread(connection.close)
+        self._threads.shutdown(wait=False)
 
     async def _send(self, lane: str, do: str, **more: Any) -> dict[str, Any]:
         async with self._locks[lane]:
+            run = partial(asyncio.get_running_loop().run_in_executor, self._threads)
             if lane not in self._connections:
-                self._connections[lane] = await asyncio.to_thread(Operator, self._address, CONSOLE)
-            answer = await asyncio.to_thread(self._connections[lane].ask, do, **more)
+                self._connections[lane] = await run(Operator, self._address, CONSOLE)
+            answer = await run(partial(self._connections[lane].ask, do, **more))
             self.lease = answer.get("lease")
             return answer

@@ -93,11 +93,12 @@ class RunFeed:
             except TimeoutError:
                 return
 
-    def rows_after(self, seen: int) -> Array:
-        """The rows after the first `seen` ones that are still known."""
+    def rows_after(self, seen: int, most: int | None = None) -> Array:
+        """The rows after the first `seen` ones that are still known; of more than `most` every second, third, ..."""
         size = len(self._ring)
         first = max(seen, self.count - size)
-        rows: Array = self._ring[np.arange(first, self.count) % size] if size else self._ring
+        step = max(1, (self.count - first) // most) if most else 1
+        rows: Array = self._ring[np.arange(first, self.count, step) % size] if size else self._ring
         return rows
 
     def picture(self, seen: int) -> Picture | None:

@@ -17,12 +17,15 @@ from granite.console.shown_signals import column_of
 from granite.console.table_scene import TableScene
 from granite.logs.comparison import compare
 from granite.logs.extremes import extremes_of, known
+from granite.logs.indexed_log import opened_by_index
 from granite.logs.json_records import finite
 from granite.logs.log import Log, read_log
 from granite.rt.operator.goal_requests import GoalRequests
 
 #: logs that stay open, small pictures that are kept, and rows of a difference that are read
 _OPEN, _SKETCHES, _DIFFERENCE = 4, 500, 40_000
+#: a log without extremes up to this size is read for a picture [bytes]
+_SKETCHED_BYTES = 20 * 2**20
 #: points of a plan, and the longest run that is simulated for one [s]
 _PLANNED, _LONGEST_PLAN_S = 300, 300.0
 
@@ -41,11 +44,13 @@ class Workshop:
         return getattr(self._open(path), do)(*arguments)
 
     def sketch(self, path: str) -> dict[str, Any]:
-        """A small picture of a log, which is kept."""
+        """A small picture of a log, which is kept; of one that would have to be read whole for it, once it is open."""
         stamp = _stamp(path)
         if path not in self._sketches or self._sketches[path][0] != stamp:
-            opened = self._logs[path][1] if path in self._logs else OpenLog(path)
-            self._sketches[path] = stamp, opened.sketch()
+            opened = self._logs[path][1] if path in self._logs else None
+            if opened is None and stamp[1] > _SKETCHED_BYTES and opened_by_index(path) is None:
+                raise InputError(f"log '{path}' is long", expected="it to be opened first")
+            self._sketches[path] = stamp, (opened or OpenLog(path)).sketch()
             while len(self._sketches) > _SKETCHES:
                 del self._sketches[next(iter(self._sketches))]
         return self._sketches[path][1]

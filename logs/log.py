@@ -13,7 +13,7 @@ from granite.config.paths import meant_in_runs, missing_part
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.logs.channels import Channels
-from granite.logs.log_content import read_content
+from granite.logs.log_content import RowsWatch, read_content
 from granite.logs.logged_rows import LoggedRows, blocks_of, gathered
 from granite.logs.run_summary import RunSummary
 
@@ -145,7 +145,7 @@ class Signals:
         return [*super().__dir__(), *self.keys()]
 
 
-def read_log(path: Path | str, *, without_rows: bool = False) -> Log:
+def read_log(path: Path | str, *, without_rows: bool = False, watch: RowsWatch | None = None) -> Log:
     """Read the log of a run.
 
     Parameters
@@ -154,6 +154,8 @@ def read_log(path: Path | str, *, without_rows: bool = False) -> Log:
         An MCAP file that Granite recorded; truncated or damaged ones are read up to the damage.
     without_rows
         Accept a run that ended before its first tick, for its ending.
+    watch
+        Called with the rows of each chunk of the file as it is read, and the part that is read so far, 0 to 1.
 
     Returns
     -------
@@ -166,7 +168,7 @@ def read_log(path: Path | str, *, without_rows: bool = False) -> Log:
         Where the file can't be read, is of another format, has rows that no run can have, or no complete tick.
     """
     try:
-        content = read_content(path)
+        content = read_content(path, watch=watch)
     except OSError as error:
         reason = error.strerror if Path(path).parent.is_dir() else missing_part(Path(path))
         known = f"a log, as granite runs lists them{meant_in_runs(Path(path), '.mcap')}"

@@ -7,6 +7,7 @@ import json
 import os
 import stat
 from collections import deque
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +20,7 @@ from mcap.writer import MCAP0_MAGIC
 from granite.config.errors import InputError
 from granite.config.loader import from_json
 from granite.config.parts import BUILT_IN
+from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.logs.channels import Channels
 from granite.logs.json_records import read_event, read_info, read_summary
@@ -38,11 +40,17 @@ _FIRST_EVENTS, _LAST_EVENTS = 50_000, 1_000
 #: events that a run may have beside those of its rows
 _SOME_EVENTS = 100
 
+#: takes rows, and the part of the file that is read, 0 to 1
+RowsWatch = Callable[[Array, float], None]
 
-def read_content(path: Path | str, salvage: bool = False, head_only: bool = False) -> LogContent:
+
+def read_content(
+    path: Path | str, salvage: bool = False, head_only: bool = False, watch: RowsWatch | None = None
+) -> LogContent:
     """The content of a log, up to the damage; with `salvage` also after damaged chunks.
 
     With `head_only` what stands in front of the rows: the configuration, also of a log that is being recorded.
+    `watch` is given the rows of each chunk after they were checked, and which part of the file is read.
 
     Raises
     ------
@@ -57,7 +65,7 @@ def read_content(path: Path | str, salvage: bool = False, head_only: bool = Fals
         raise InputError(f"log '{path}' is not a file: expected a log that Granite wrote")
     file = open(path, "rb")  # noqa: SIM115 - the rows are read from it later
     try:
-        return LogContent(file, path, salvage, head_only)
+        return LogContent(file, path, salvage, head_only, watch)
     except BaseException:
         file.close()
         raise
@@ -66,7 +74,9 @@ def read_content(path: Path | str, salvage: bool = False, head_only: bool = Fals
 class LogContent:
     """The content of a log, read from its file."""
 
-    def __init__(self, file: IO[bytes], path: Path | str, salvage: bool, head_only: bool) -> None:
+    def __init__(
+        self, file: IO[bytes], path: Path | str, salvage: bool, head_only: bool, watch: RowsWatch | None = None
+    ) -> None:
         self.info: dict[str, str] = {}
         self.attachments: dict[str, str] = {}
         self.summary: RunSummary | None = None
@@ -75,6 +85,7 @@ class LogContent:
         #: number of chunks that could not be read
         self.skipped = 0
         self._path, self._salvage, self._head_only = path, salvage, head_only
+        self._watch, self._size = watch, os.fstat(file.fileno()).st_size
         self._first_events: list[dict[str, Any]] = []
         self._last_events: deque[dict[str, Any]] = deque(maxlen=_LAST_EVENTS)
         self._n_events = 0
@@ -187,6 +198,8 @@ class LogContent:
             return
         self._rules.check(rows)
         self.rows.add(at, len(body), rows, self._after_gap)
+        if self._watch is not None:
+            self._watch(rows, at / self._size)
         self._after_gap = False
 
     def _take_json(self, topic: str, message: bytes) -> None:
