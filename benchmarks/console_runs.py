@@ -28,8 +28,10 @@ def console(folder: Path, environment: dict[str, str]) -> Iterator[tuple[subproc
     command = [*GRANITE, "console", "--port", "0", "--folder", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
-        yield process, process.stdout.readline().partition("console: ")[2].strip()
-        process.terminate()
+        try:
+            yield process, process.stdout.readline().partition("console: ")[2].strip()
+        finally:
+            process.terminate()
 
 
 @contextlib.contextmanager
@@ -44,9 +46,11 @@ def live_run(
     command += [f"--set={change}" for change in changes] + (["--operator"] if operator else []) + ["--overwrite"]
     quiet = subprocess.DEVNULL
     with subprocess.Popen(command, stdout=quiet, stderr=quiet, env=environment) as process:
-        yield process
-        if operator:
-            process.terminate()
+        try:
+            yield process
+        finally:
+            if operator:
+                process.terminate()
 
 
 def until(holds: Callable[[], bool], limit_s: float = 120.0) -> float:

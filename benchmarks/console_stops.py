@@ -32,12 +32,16 @@ _OLDER = (
     "from granite.cli import main; main()"
 )
 _READY = "() => (window.granite?.live.drawnFrames ?? 0) > 5 && !document.getElementById('control').disabled"
-#: an older hour opens, a gain is on its way, and then the key
+#: an older hour opens, a gain is on its way, and then the key; its answer is noted
 _BUSY = """(log) => {
+  const { operate } = granite.live, answered = operate.answered.bind(operate);
+  operate.answered = (answer) => {
+    answered(answer);
+    if (answer.do === "emergency_stop") window.stopped = operate.lastAnswer;
+  };
   granite.logs.show(log);
-  granite.live.operate.ask("set_gain", { gain: "elbow_stiffness", value: 110 });
+  operate.ask("set_gain", { gain: "elbow_stiffness", value: 110 });
 }"""
-_STOPPED = "() => granite.live.operate.lastAnswer?.what === 'emergency_stop'"
 
 
 def measure() -> Iterator[Result]:
@@ -73,7 +77,7 @@ def _opened(browser: Any, address: str, older: Path) -> Iterator[Result]:
     page.click("[data-tab=logs]")
     page.evaluate("() => { window.parts = new Set(); }")
     page.evaluate("() => setInterval(() => parts.add(document.getElementById('notice').textContent), 100)")
-    page.evaluate("(path) => granite.logs.show(path)", str(older))
+    page.evaluate("(path) => { granite.logs.show(path); }", str(older))
     took = until(lambda: page.evaluate("() => Boolean(granite.logs.frames?.length && granite.logs.signals?.t.length)"))
     told = page.evaluate("() => [...parts].filter((text) => text.includes(' %')).length")
     note = f"progress told {told} times"
@@ -101,8 +105,11 @@ def _stops(browser: Any, address: str, folder: Path, environment: dict[str, str]
             os.utime(older)  # another one, as far as the console knows
             page.evaluate(_BUSY, str(older))
             page.keyboard.press("Escape")
-            until(lambda page=page: page.evaluate(_STOPPED))  # type: ignore[misc]
-            took.append(page.evaluate("() => granite.live.operate.lastAnswer.took"))
+            until(lambda page=page: page.evaluate("() => Boolean(window.stopped)"))  # type: ignore[misc]
+            answer = page.evaluate("() => window.stopped")
+            if not answer["ok"]:
+                raise RuntimeError(f"an emergency stop was {answer['text']}")
+            took.append(answer["took"])
             process.wait()
             page.close()
         ended = read_log(folder / "stop.mcap").summary
