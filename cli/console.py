@@ -29,9 +29,7 @@ def console(
     ] = _HERE,
 ) -> None:
     """Serve one page in the browser: running loops, their operation, logs, tuning and new runs."""
-    import uvicorn
-
-    from granite.console.server import Console, server_config
+    from granite.console.server import Console, Server, server_config
     from granite.logs.log import read_log
     from granite.rt.process.run_register import register_folder
 
@@ -46,7 +44,7 @@ def console(
     scheme = "http" if certificate is None else "https"
     app = served.app([f"{name}:{port}" for name in names], scheme)
     files = (certificate.file, certificate.key) if certificate else ()
-    server = uvicorn.Server(server_config(app, *files))
+    server = Server(server_config(app, *files))
     of_log = f"&log={Path(logs[0]).absolute()}" if logs else ""
     address = f"{scheme}://{names[0]}:{port}/#token="
     out.print(f"console: {address}{served.tokens.operating}{of_log}", soft_wrap=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
@@ -53,6 +55,15 @@ def server_config(app: ASGIApp, certificate: Path | None = None, key: Path | Non
         ssl_certfile=None if certificate is None else str(certificate),
         ssl_keyfile=None if key is None else str(key),
     )
+
+
+class Server(uvicorn.Server):
+    """Says nothing of requests that it cuts off when it ends."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """After Ctrl-C."""
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        super().handle_exit(sig, frame)
 
 
 class Console:

@@ -6,6 +6,7 @@ The page's commands never wait for it. One order is carried out at a time; a wor
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import multiprocessing
 import os
@@ -70,7 +71,7 @@ class Worker:
         """End the process."""
         if self._connection is not None and self._process is not None:
             self._connection.close()
-            self._process.terminate()
+            self._process.kill()  # it has nothing to finish, and may wait for a disk
 
     def _ask(self, do: str, arguments: tuple[Any, ...]) -> Any:
         self.start()
@@ -99,7 +100,8 @@ def _work(connection: Connection, make: Callable[[Callable[[float], None]], Any]
     number = -1
 
     def report(part: float) -> None:
-        connection.send((number, "progress", part))
+        with contextlib.suppress(OSError):
+            connection.send((number, "progress", part))
 
     target = make(report)
     while True:
@@ -108,10 +110,14 @@ def _work(connection: Connection, make: Callable[[Callable[[float], None]], Any]
         except (EOFError, OSError):
             return
         try:
-            connection.send((number, "done", getattr(target, do)(*arguments)))
+            answer = number, "done", getattr(target, do)(*arguments)
         except InputError as error:
-            connection.send((number, "refused", (str(error), error.key)))
+            answer = number, "refused", (str(error), error.key)
         except GraniteError as error:
-            connection.send((number, "refused", (str(error), "")))
+            answer = number, "refused", (str(error), "")
         except OSError as error:
-            connection.send((number, "refused", (f"it can't be read: {error.strerror or error}", "")))
+            answer = number, "refused", (f"it can't be read: {error.strerror or error}", "")
+        try:
+            connection.send(answer)
+        except OSError:  # the console was killed meanwhile
+            return

@@ -27,17 +27,18 @@ export function showHealth({ devices, steps, tick_us, late_us, overruns, lost, t
     dot.style.background = STEPS[i % STEPS.length];
     return [element("span", {}, dot, name), us(median_us), us(p99_us)];
   });
-  const folded = $("steps")?.open ?? false;
   const parts = [
     table(["device", "status", "age", "frames"], rows),
     ...(linkRows.length ? [table(["link", "status", "heard", "frames/s"], linkRows)] : []),
     ...troubled.map(([name, { trouble }]) => fact(`trouble of ${words(name)}`, Object.entries(trouble).map(([key, n]) => `${n} ${words(key)}`).join(", "), true)),
     fact("guard", guard),
     fact("tick: median, 99 %", `${tick_us[0].toFixed(0)}, ${tick_us[1].toFixed(0)} of ${us(period_us)}`, tick_us[1] > period_us), bar,
-    element("details", { id: "steps", open: folded }, element("summary", { class: "soft" }, "by step"), table(["step", "median", "99 %"], stepRows)),
     fact("late: median, 99 %", `${us(late_us[0])}, ${us(late_us[1])}`),
     fact("overruns, lost rows", `${overruns}, ${lost}`, lost > 0),
     ...Object.entries(tanks).map(([name, left]) => fact(`tank of ${words(name)}`, left === null ? "–" : `${left} N s`)),
   ];
   $("health").replaceChildren(...parts);
+  // Not among them: what is replaced twice a second keeps no focus.
+  $("step-table").replaceChildren(table(["step", "median", "99 %"], stepRows));
+  $("steps").hidden = false;
 }

@@ -69,7 +69,7 @@ export class Jog {
   }
 
   #send() {
-    if (!this.isOn || document.hidden) { this.wasMoving = false; return; }
+    if (!this.isOn || document.hidden || $("live").hidden) { this.wasMoving = false; return; }
     const parts = [[...this.stick, this.turn], this.#gamepad(), ...[...this.keys].map((key) => ARROWS[key])];
     const [x, y, heading] = [0, 1, 2].map((k) => Math.max(-1, Math.min(1, parts.reduce((sum, part) => sum + part[k], 0))));
     const speed = Number($("jog-speed").value), turn = 4 * speed, isMoving = x !== 0 || y !== 0 || heading !== 0 || this.joint !== null;

@@ -77,6 +77,7 @@ export class Live {
     this.events.clear();
     this.gains.show([]);
     for (const id of ["health", "views", "legend"]) $(id).replaceChildren();
+    $("steps").hidden = true;
     this.plots.destroy();
   }
 

@@ -37,8 +37,8 @@ export class Operate {
 
   key(event) {
     if (event.key === "Escape") { event.preventDefault(); this.ask("emergency_stop"); return; }
-    const name = KEYS[event.key.toLowerCase()];
-    if (name && this.allowed(name)) this.ask(name);
+    const name = KEYS[event.key.toLowerCase()], isMeant = !$("live").hidden || FOR_ALL.includes(name);
+    if (name && isMeant && !event.repeat && this.allowed(name)) this.ask(name);
   }
 
   get isMine() { return this.isOpen && this.status.control === "mine"; }

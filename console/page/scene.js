@@ -11,8 +11,9 @@ export class SceneView {
   constructor(canvas, shapes, axes, label) {
     Object.assign(this, { canvas, shapes, axes, label, view: null, frames: [], trail: [], plan: [], overlays: [] });
     this.options = { trail: true, reference: true, vision: true, magnify: 1 };
-    canvas.setAttribute("role", "img");
-    canvas.setAttribute("aria-label", label);
+    canvas.tabIndex = 0;
+    canvas.setAttribute("role", "application");
+    canvas.setAttribute("aria-label", `${label}: arrow keys move it, + and - zoom, 0 fits`);
     letPointerMove(this);
     this.sizes = new ResizeObserver(() => this.draw());
     this.sizes.observe(canvas);
@@ -154,7 +155,8 @@ export class SceneView {
 
 const x1IsAbove = ([[x0, x1], [y0, y1]]) => x1 > x0 || y1 > y0;
 
-// Pan by one finger or the mouse, zoom by two fingers or the wheel; `view.grab(point)` may take the pointer instead.
+// Pan by one finger, the mouse or arrow keys, zoom by two fingers, the wheel, + and -; `view.grab(point)` may take the
+// pointer instead.
 function letPointerMove(view) {
   const { canvas } = view, held = new Map();
   const zoom = (factor, at) => {
@@ -195,6 +197,15 @@ function letPointerMove(view) {
     canvas.addEventListener(kind, (event) => { held.delete(event.pointerId); view.held = null; });
   }
   canvas.addEventListener("dblclick", () => view.fit());
+  const steps = { ArrowLeft: [40, 0], ArrowRight: [-40, 0], ArrowUp: [0, 40], ArrowDown: [0, -40] };
+  canvas.addEventListener("keydown", (event) => {
+    if (!view.view || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key in steps) pan([0, 0], steps[event.key]);
+    else if (event.key === "+" || event.key === "-") zoom(event.key === "+" ? 1.25 : 0.8, [canvas.clientWidth / 2, canvas.clientHeight / 2]);
+    else if (event.key === "0") view.fit();
+    else return;
+    event.preventDefault();
+  });
 }
 
 // One canvas for each projection.

@@ -1,5 +1,7 @@
 """The commands that serve the page: beside a run, and for other machines with a certificate."""
 
+import http.client
+import json
 import os
 import shutil
 import signal
@@ -59,3 +61,36 @@ def test_a_certificate_is_made_once_for_an_address_and_its_key_is_ours_alone(tmp
 def test_the_console_listens_at_one_address_that_was_named(host: str):
     with pytest.raises(InputError, match="the address by which the other machine reaches this one"):
         _certificate(host)
+
+
+@pytest.mark.slow
+def test_a_console_that_ends_while_a_log_is_read_says_nothing_of_it(tmp_path: Path):
+    """As after Ctrl-C, in the middle of requests that wait for the reader of logs."""
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "granite.cli", "console", "--port", "0", "--folder", str(tmp_path)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        address = process.stdout.readline().partition("console: ")[2].strip()
+        host, token = address.removeprefix("http://").partition("/#token=")[::2]
+        headers = {"origin": f"http://{host}", "content-type": "application/json"}
+        session = http.client.HTTPConnection(host)
+        session.request("POST", "/api/session", json.dumps({"token": token}), headers)
+        cookie = session.getresponse().headers["set-cookie"].partition(";")[0]
+        until(lambda: bool(_workers(process.pid)))
+        for worker in _workers(process.pid):
+            os.kill(worker, signal.SIGSTOP)  # an order that takes long
+        waiting = [http.client.HTTPConnection(host) for _ in range(3)]
+        for connection in waiting:
+            connection.request("GET", f"/api/log?path={tmp_path / 'x.mcap'}", headers={"cookie": cookie})
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        assert process.stderr.read() == ""
+
+
+def _workers(pid: int) -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]

@@ -2,6 +2,7 @@
 
 import json
 import struct
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,3 +154,34 @@ def test_a_page_sees_operates_and_loses_a_run(console: tuple[Served, Running, in
 
 def second_number(page: Page) -> int:
     return int(page.heard["hello"]["page"])
+
+
+@pytest.mark.slow
+def test_a_stop_waits_neither_for_readers_of_files_nor_for_pages_that_never_read(
+    console: tuple[Served, Running, int], monkeypatch: pytest.MonkeyPatch
+):
+    served, running, pid = console
+    cookie, over = served.cookie(), threading.Event()
+    # All threads of the server wait for a disk, and pages take what they are sent from no buffer.
+    monkeypatch.setattr("granite.console.log_shelf.LogShelf.listed", lambda self: over.wait(60) and [])
+    page = Page(served, pid, cookie)
+    page.hear("run")
+    stalled = [served.page(pid, cookie) for _ in range(3)]
+    floods = [
+        threading.Thread(target=served.request, args=("/api/logs",), kwargs={"cookie": cookie}) for _ in range(40)
+    ]
+    try:
+        for flood in floods:
+            flood.start()
+        time.sleep(2.0)
+        for _ in range(20):
+            page.hear("frame")
+        assert page.ask("emergency_stop")["ok"]
+    finally:
+        over.set()
+        for client in stalled:
+            client.socket.close()
+        for flood in floods:
+            flood.join(30)
+    running.join(30)
+    assert running.summary["ended"] == "emergency_stop"

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,7 @@ from granite.tuning.session import Session
 from granite.tuning.workers import workers
 from granite.views.plots.scene import Scene
 from granite.views.scene_rows import SceneRows
-from tests.support.console_pages import chromium, opened_page, until, waiting_run
-from tests.support.console_server import Served, serving
+from tests.support.console_pages import opened_page, until, waiting_run
 
 pytestmark = pytest.mark.slow
 
@@ -42,20 +40,6 @@ TABLE = TuningTable.model_validate(
         "objectives": [{"of": "rms_error_m"}, {"of": "propellant_n_s"}],
     }
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as made:
-        yield made
-
-
-@pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    monkeypatch.setenv("GRANITE_KEYS", str(tmp_path / "keys"))
-    monkeypatch.chdir(tmp_path)
-    with serving(tmp_path) as made:
-        yield made
 
 
 def mode(page: Any) -> str:
