@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.console.shown_signals import column_of, topics_of
 from granite.console.table_scene import TableScene
@@ -45,7 +46,10 @@ class OpenLog:
 
     def _read(self, path: str, progress: Callable[[float], None]) -> tuple[Log, Extremes]:
         """A log without extremes: they are found while its rows are checked."""
-        channels = read_content(path, head_only=True).channels
+        try:
+            channels = read_content(path, head_only=True).channels
+        except OSError as error:
+            raise InputError(f"log '{path}' can't be read: {error.strerror}") from None
         gathered, times, scheduled = ExtremesOfRows(channels), [], channels.column("/timing", "scheduled_s")
 
         def watch(rows: Array, part: float) -> None:
