@@ -73,11 +73,13 @@ def joints(module: Module) -> tuple[Coordinate, ...]:
 
 
 def amplitudes(module: Module) -> tuple[Coordinate, ...]:
-    """The modes of the flexible links, link after link: along y, along z, twist about x."""
+    """The modes of the flexible links, link after link: along y, along z, twist about x, stretch."""
     coordinates = []
     for body in module.in_tree_order():
         if (link := body.flexible) is not None:
-            for axis, modes, unit in (("y", link.modes_y, "m"), ("z", link.modes_z, "m"), ("x", link.modes_x, "rad")):
+            counts = (("y", link.modes_y), ("z", link.modes_z), ("x", link.modes_x), ("s", link.modes_stretch))
+            for axis, modes in counts:
+                unit = "rad" if axis == "x" else "m"
                 coordinates += [Coordinate(f"{body.name}_{axis}{k}", unit) for k in range(1, modes + 1)]
     return tuple(coordinates)
 

@@ -70,10 +70,17 @@ class Flexible(Table):
     #: torsional stiffness, and moment of inertia about the beam's own axis per length
     gj_n_m2: Positive | None = None
     polar_inertia_kg_m: NotNegative = 0.0
-    #: number of modes of deflection along y and along z, and of twist about x
+    #: stiffness in stretch, E A
+    ea_n: Positive | None = None
+    #: number of modes of deflection along y and along z, of twist about x, and of stretch
     modes_y: Modes
     modes_z: Modes = 0
     modes_x: Modes = 0
+    modes_stretch: Modes = 0
+    #: sections resist turning, too, as those of a homogeneous beam: line_density_kg_m EI / EA per length
+    rotary_inertia: bool = False
+    #: whether bending draws the tip nearer
+    foreshortening: bool = True
     #: eigenfunctions of a beam held in this way, base first, or polynomials; amplitudes are in metres. Where it is left
     #: out and a joint beyond the base passes on a moment of bending, the shapes are polynomials
     shapes: Literal["cantilever", "pinned_free", "pinned_pinned", "clamped_clamped", "polynomial"] = "cantilever"
@@ -83,12 +90,45 @@ class Flexible(Table):
     damping_ratio: NotNegative = 0.0
     #: Kelvin and Voigt's: stress is E (strain + this times its rate)
     material_damping_s: NotNegative = 0.0
+    #: a body on the tip, which turns with its section: a point, or one with a centre (from the tip) and an inertia
     tip_mass_kg: NotNegative = 0.0
+    tip_com_m: Vector = (0.0, 0.0)
+    tip_inertia_kg_m2: Inertia = 0.0
 
     @property
     def mass_kg(self) -> float:
         """Of the beam and the mass at its tip."""
         return self.line_density_kg_m * self.length_m + self.tip_mass_kg
+
+    @property
+    def n_modes(self) -> int:
+        """Number of amplitudes: along y, along z, of twist, of stretch."""
+        return self.modes_y + self.modes_z + self.modes_x + self.modes_stretch
+
+    @property
+    def has_tip_body(self) -> bool:
+        """Whether the mass at the tip is more than a point."""
+        return bool(np.any(self.tip_com_m) or np.any(self.tip_inertia_kg_m2))
+
+    @property
+    def rotary_kg_m(self) -> tuple[float, float]:
+        """Inertia of the sections per length about y and about z [kg m]."""
+        if not self.rotary_inertia or self.ea_n is None:
+            return 0.0, 0.0
+        about_z = self.ei_n_m2 or self.eiz_n_m2 or 0.0
+        return self.line_density_kg_m * (self.eiy_n_m2 or 0.0) / self.ea_n, self.line_density_kg_m * about_z / self.ea_n
+
+    @model_validator(mode="after")
+    def _has_what_it_needs(self) -> Flexible:
+        if self.ea_n is None and (self.modes_stretch or self.rotary_inertia):
+            why = f"where modes_stretch is {self.modes_stretch}" if self.modes_stretch else "with rotary_inertia"
+            raise InputError.missing("ea_n", f"a number greater than 0 {why}")
+        if self.has_tip_body and (fault := fault_of(self.tip_mass_kg, self.tip_inertia_kg_m2)):
+            raise fault.within("tip_inertia_kg_m2")
+        if self.has_tip_body and not self.tip_mass_kg:
+            expected = "a mass greater than 0 for a tip with tip_com_m or tip_inertia_kg_m2"
+            raise InputError(key="tip_mass_kg", value=self.tip_mass_kg, expected=expected)
+        return self
 
     @model_validator(mode="after")
     def _is_damped_in_one_way(self) -> Flexible:
@@ -133,6 +173,11 @@ class Flexible(Table):
                 value = getattr(self, unwanted)
                 expected = f"none in a {dimension} module"
                 raise InputError(key=f"{key}.{unwanted}", value=value, expected=expected)
+        if planar != isinstance(self.tip_inertia_kg_m2, float) and np.any(self.tip_inertia_kg_m2):
+            expected = f"{'one number' if planar else 'six numbers ixx, iyy, izz, ixy, ixz, iyz'} in a {dimension} module"
+            raise InputError(key=f"{key}.tip_inertia_kg_m2", value=self.tip_inertia_kg_m2, expected=expected)
+        if planar:
+            refuse_out_of_plane(f"{key}.tip_com_m", self.tip_com_m)
         wanted = {"ei_n_m2": self.modes_y} if planar else {"eiz_n_m2": self.modes_y, "eiy_n_m2": self.modes_z}
         for stiffness, modes in wanted.items():
             if modes and getattr(self, stiffness) is None:
@@ -347,10 +392,12 @@ def _with_fitting_shapes(body: Body, joints: Iterable[Joint]) -> Body:
 
 
 def _has_moment_at_tip(body: Body, joints: Iterable[Joint]) -> bool:
-    """Whether a joint on the link passes on a moment of bending: all do but revolute ones along the bending's axis."""
+    """Whether a body on the tip, or a joint, passes on a moment: all joints but revolute ones along the bending's axis."""
     link = body.flexible
     if link is None:
         return False
+    if link.has_tip_body:
+        return True
     bending_axes = np.eye(3)[[axis for axis, modes in ((2, link.modes_y), (1, link.modes_z)) if modes]]
     for joint in joints:
         axis = rotation(joint.rotation_rad) @ spatial(joint.axis)

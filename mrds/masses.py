@@ -97,7 +97,7 @@ class BeamMass(BodyMass):
     """Distributed mass of a flexible link: a sum over the fields of `mrds.flexible.integrals`.
 
     Each field has a position and a velocity, and `link.mass` holds the integrals of their products over the mass.
-    `inertia` is the rotary inertia of the cross-sections about the axis: with the frame, and with the rates of twist.
+    `inertia` is the rotary inertia of the cross-sections: with the frame, and with the modal rates.
     """
 
     link: FlexibleLink = field(kw_only=True)
@@ -114,9 +114,7 @@ class BeamMass(BodyMass):
 
     def modal_momentum(self) -> tuple[Wrench, ca.SX]:
         """Momentum for a unit rate of each modal amplitude: at the origin, and along the amplitudes."""
-        momentum, along = self._loads(
-            self.link.field_rates, self.inertia @ ca.vertcat(ca.SX(3, 1), self.link.twist_rates)
-        )
+        momentum, along = self._loads(self.link.field_rates, self.inertia @ ca.vertcat(ca.SX(3, 1), self.link.u))
         force = ca.jacobian(ca.densify(momentum.force), self.link.u)
         moment = ca.jacobian(ca.densify(momentum.moment), self.link.u)
         return Wrench(force, moment), ca.jacobian(ca.densify(along), self.link.u)
@@ -130,7 +128,7 @@ class BeamMass(BodyMass):
         of_fields = ca.jtimes(link.field_rates, ca.vertcat(link.q, link.u), ca.vertcat(link.u, u_dot))
         of_fields += crossed(alpha, link.fields) + crossed(w, crossed(w, link.fields) + 2 * link.field_rates)
         of_fields[:, 0] += a
-        wrench, along = self._loads(of_fields, self.inertia @ ca.vertcat(alpha, link.twisting(u_dot)))
+        wrench, along = self._loads(of_fields, self.inertia @ ca.vertcat(alpha, u_dot))
         return Wrench(wrench.force, wrench.moment + ca.cross(w, (self.inertia @ self._spin())[:3])), along
 
     def momentum(self) -> Wrench:
@@ -147,9 +145,8 @@ class BeamMass(BodyMass):
         at the origin, and along the amplitudes."""
         F, link = fields @ self.link.mass, self.link
         pairs = zip(ca.horzsplit(link.fields), ca.horzsplit(F), strict=True)
-        turning, twisting = ca.vertsplit(spun, [0, 3, spun.numel()])
-        along = ca.jtimes(ca.vec(link.fields), link.q, ca.vec(F), True)
-        along += ca.vertcat(ca.SX(link.u.numel() - twisting.numel(), 1), twisting)
+        turning, bending = ca.vertsplit(spun, [0, 3, spun.numel()])
+        along = ca.jtimes(ca.vec(link.fields), link.q, ca.vec(F), True) + bending
         return Wrench(F[:, 0], sum((ca.cross(p, f) for p, f in pairs), turning)), along
 
     def _velocities(self) -> ca.SX:
@@ -159,5 +156,5 @@ class BeamMass(BodyMass):
         return velocities
 
     def _spin(self) -> ca.SX:
-        """The velocities that `inertia` multiplies: angular velocity and rates of twist."""
-        return ca.vertcat(self.frame.w, self.link.twist_rates)
+        """The velocities that `inertia` multiplies: angular velocity and modal rates."""
+        return ca.vertcat(self.frame.w, self.link.u)

@@ -16,6 +16,7 @@ import numpy as np
 
 from granite.config.base import spatial
 from granite.config.coordinates import amplitudes, positions, velocities
+from granite.config.inertia import SpatialInertia
 from granite.config.modules import Body, Joint, Module
 from granite.mrds.flexible.link import FlexibleLink
 from granite.mrds.frames import BodyFrame, FrameAccelerations, PointFrame, at_point
@@ -62,6 +63,7 @@ class Tree:
         #: every frame with a mass in its subtree; each comes after its parent
         self.frames = [*reversed(self.root.chain)]
         self._frame_of = {module.root.name: self.root}
+        self._sections: dict[tuple[str, float], BodyFrame] = {}
         joints = module.joints_in_tree_order()
         first = len(self.velocities) - len(amplitudes(module))
         for i, joint in enumerate(joints, start=first - len(joints)):
@@ -70,7 +72,7 @@ class Tree:
             child = _child(parent, arm, joint, self.q[i - len(self.velocities)], self.u[i], i)
             self.frames += [child] if parent in self.frames else [parent, child]
             self._frame_of[joint.child] = child
-        #: all masses: one of each rigid body; of a flexible link that of its hub, if it has one, and that of its beam
+        #: all masses: one of each rigid body; of a flexible link those of its hub, beam and body at the tip
         self.bodies = tuple(mass for body in module.in_tree_order() for mass in self._masses(body))
         self.gravity = vector(spatial(module.gravity_m_s2))
 
@@ -152,13 +154,12 @@ class Tree:
         first = len(self.velocities) - len(amplitudes(module))
         for body in module.in_tree_order():
             if (flexible := body.flexible) is not None:
-                n = flexible.modes_y + flexible.modes_z + flexible.modes_x
-                indices = tuple(range(first, first + n))
+                indices = tuple(range(first, first + flexible.n_modes))
                 ahead = len(self.positions) - len(self.velocities)
                 q = self.q[[ahead + i for i in indices], 0]
                 links[body.name] = FlexibleLink(flexible, q, self.u[list(indices), 0])
                 columns[body.name] = indices
-                first += n
+                first += flexible.n_modes
         return links, columns
 
     def _carrier(self, body: str, position: tuple[float, ...]) -> tuple[BodyFrame, ca.SX]:
@@ -168,29 +169,34 @@ class Tree:
         if link is None or x <= 0:
             return frame, vector((x, y, z))
         along = min(x, link.flexible.length_m)
-        return _section(frame, link, along, self._amplitudes[body]), vector((x - along, y, z))
+        if (body, along) not in self._sections:
+            self._sections[body, along] = _section(frame, link, along, self._amplitudes[body])
+        return self._sections[body, along], vector((x - along, y, z))
 
     def _masses(self, body: Body) -> Iterator[BodyMass]:
         frame = self._frame_of[body.name]
         link = self.links.get(body.name)
         if link is None or body.mass_kg > 0 or np.any(body.inertia_kg_m2):
-            yield BodyMass(frame, body.name, body.mass_kg, vector(spatial(body.com_m)), _inertia(body))
-        if link is not None:
-            mass, n = float(link.mass[0, 0]), link.twist_rates.numel()
-            inertia = ca.SX(3 + n, 3 + n)
-            about_x = [0, *range(3, 3 + n)]
-            inertia[about_x, about_x] = link.roll
-            com = link.fields @ link.mass[:, 0] / mass
-            amplitudes = self._amplitudes[body.name]
-            yield BeamMass(frame, body.name, mass, com, ca.sparsify(inertia), amplitudes, link=link)
+            inertia = _inertia(body.inertia_kg_m2)
+            yield BodyMass(frame, body.name, body.mass_kg, vector(spatial(body.com_m)), inertia)
+        if link is None:
+            return
+        mass = float(link.mass[0, 0])
+        com = link.fields @ link.mass[:, 0] / mass
+        yield BeamMass(frame, body.name, mass, com, link.rotary, self._amplitudes[body.name], link=link)
+        flexible = link.flexible
+        if flexible.has_tip_body:
+            tip, _ = self._carrier(body.name, (flexible.length_m, 0.0))
+            self.frames += [] if tip in self.frames else [tip]
+            inertia = _inertia(flexible.tip_inertia_kg_m2)
+            yield BodyMass(tip, body.name, flexible.tip_mass_kg, vector(spatial(flexible.tip_com_m)), inertia)
 
 
 def _placement(module: Module) -> tuple[ca.SX, ca.SX]:
     return vector(spatial(module.placement_m)), rotation_of_angles(module.placement_rad)
 
 
-def _inertia(body: Body) -> ca.SX:
-    moments = body.inertia_kg_m2
+def _inertia(moments: float | SpatialInertia) -> ca.SX:
     if isinstance(moments, float):
         inertia = ca.SX(3, 3)
         inertia[2, 2] = moments

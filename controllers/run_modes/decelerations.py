@@ -42,7 +42,7 @@ def base_deceleration(bed: Testbed, thrusters: Thrusters) -> float:
     along = np.vstack((np.cos(angles), np.sin(angles))).T @ pushes
     force = float(np.maximum(along, 0.0).sum(axis=1).min())
     mass = sum(
-        body.mass_kg + (body.flexible.mass_kg + body.flexible.tip_mass_kg if body.flexible else 0.0)
+        body.mass_kg + (body.flexible.mass_kg if body.flexible else 0.0)
         for body in module.bodies
     )
     return braking.thrust_ratio * force / mass

@@ -27,7 +27,7 @@ def curvature(layout: Layout, link: str, axis: str, position_m: float) -> Array:
                 first, modes = _modes(body.flexible, axis)
                 shapes = bending_shapes(body.flexible)[:modes]
                 row[at + first : at + first + modes] = [float(s(np.array(position_m), 2)) for s in shapes]
-            at += len(_all_modes(body.flexible))
+            at += body.flexible.n_modes
     return row
 
 
@@ -39,10 +39,6 @@ def links(layout: Layout) -> dict[str, Flexible]:
         for body in module.in_tree_order()
         if body.flexible is not None
     }
-
-
-def _all_modes(link: Flexible) -> range:
-    return range(link.modes_y + link.modes_z + link.modes_x)
 
 
 def _modes(link: Flexible, axis: str) -> tuple[int, int]:

@@ -33,7 +33,7 @@ class Deflections:
                 if (link := body.flexible) is not None:
                     names.append(bed.layout.name(module, body.name))
                     maps.append(_per_length(link, at, n_q))
-                    at += link.modes_y + link.modes_z + link.modes_x
+                    at += link.n_modes
         #: names of the links
         self.links = tuple(names)
         self._maps: Array = np.array(maps).reshape(len(names), 2, len(_SECTIONS), n_q)

@@ -2,9 +2,9 @@
 
 Every material point of the axis is at r(x) = sum_a phi_a(x) r_a, where the r_a depend on the deflection alone and
 
-    phi = 1, x, s_i(x), S_ij(x) = integral from 0 to x of s_i' s_j'  (i <= j)
+    phi = 1, x, s_i(x), g_k(x), S_ij(x) = integral from 0 to x of s_i' s_j'  (i <= j)
 
-(the S_ij carry the foreshortening, Bonaventura 2002, eq. 129). So the kinetic energy needs nothing of the link but the
+(the g_k are shapes of stretch; the S_ij carry the foreshortening, Bonaventura 2002, eq. 129). So the kinetic energy needs nothing of the link but the
 integrals of rho phi_a phi_b: it is exact, without truncation, and there is no sum over mass points at run time.
 """
 
@@ -15,9 +15,11 @@ from functools import cache
 
 import numpy as np
 
+from granite.config.base import spatial
+from granite.config.inertia import tensor_of
 from granite.config.modules import Flexible
 from granite.kernels.kernel import Array
-from granite.mrds.flexible.shapes import Shape, bending_shapes, twisting_shapes
+from granite.mrds.flexible.shapes import bending_shapes, stretching_shapes, twisting_shapes
 from granite.mrds.tolerances import INTEGRAL_ROUNDING
 
 #: Gauss points: the fastest integrand has four times the waves of the sixth mode
@@ -29,9 +31,9 @@ class Integrals:
     """Numbers of one link; `pairs` are the (i, j) of the S_ij, in order."""
 
     pairs: tuple[tuple[int, int], ...]
-    mass: Array  #: integral of rho phi phi^T, with the tip mass
-    roll: Array  #: integral of the polar inertia times (1, twisting shapes) (1, twisting shapes)^T
-    stiffness: Array  #: of all amplitudes: along y, along z, twist
+    mass: Array  #: integral of rho phi phi^T, with a point mass at the tip
+    rotary: Array  #: inertia of the sections against turning, in the link's angular velocity and all amplitudes' rates
+    stiffness: Array  #: of all amplitudes: along y, along z, twist, stretch
     damping: Array
 
 
@@ -48,24 +50,33 @@ class AtSection:
 @cache
 def integrals(link: Flexible) -> Integrals:
     """All numbers of the link that do not depend on a position along it."""
-    shapes, twisting = bending_shapes(link), twisting_shapes(link)
+    shapes, twisting, stretching = bending_shapes(link), twisting_shapes(link), stretching_shapes(link)
     x, w = _gauss(link.length_m)
-    tip = np.array([link.length_m])
-    phi, phi_tip = _fields(shapes, x), _fields(shapes, tip)
-    mass = link.line_density_kg_m * (phi * w) @ phi.T + link.tip_mass_kg * phi_tip @ phi_tip.T
-    twist = np.array([np.ones_like(x), *(s(x) for s in twisting)])
-    roll = link.polar_inertia_kg_m * (twist * w) @ twist.T
-    stiffness, damping = [], []
-    for modes, ei in ((link.modes_y, link.ei_n_m2 or link.eiz_n_m2), (link.modes_z, link.eiy_n_m2)):
-        curvature = np.array([s(x, 2) for s in shapes[:modes]]).reshape(modes, len(x))
-        stiffness.append((ei or 0.0) * _clean((curvature * w) @ curvature.T))
-        damping.append(_damping(link, stiffness[-1], mass[2 : 2 + modes, 2 : 2 + modes]))
-    rates = np.array([s(x, 1) for s in twisting]).reshape(len(twisting), len(x))
-    stiffness.append((link.gj_n_m2 or 0.0) * _clean((rates * w) @ rates.T))
-    damping.append(_damping(link, stiffness[-1], roll[1:, 1:]))
+    phi, tip = _fields(link, x), _fields(link, np.array([link.length_m]))
+    mass = link.line_density_kg_m * (phi * w) @ phi.T
+    if not link.has_tip_body:
+        mass = mass + link.tip_mass_kg * tip @ tip.T
+    turns = _turns(link, x)
+    rotary = sum(
+        inertia * (turn * w) @ turn.T
+        for inertia, turn in zip((link.polar_inertia_kg_m, *link.rotary_kg_m), turns, strict=True)
+    )
+    amplitudes = _modal_mass(link, mass, rotary)
+    stiffness, damping, first = [], [], 0
+    for stiff, family, derivative in (
+        (link.ei_n_m2 or link.eiz_n_m2, shapes[: link.modes_y], 2),
+        (link.eiy_n_m2, shapes[: link.modes_z], 2),
+        (link.gj_n_m2, twisting, 1),
+        (link.ea_n, stretching, 1),
+    ):
+        strain = np.array([s(x, derivative) for s in family]).reshape(len(family), len(x))
+        stiffness.append((stiff or 0.0) * _clean((strain * w) @ strain.T))
+        own = slice(first, first + len(family))
+        damping.append(_damping(link, stiffness[-1], amplitudes[own, own]))
+        first = own.stop
     from scipy.linalg import block_diag  # takes longer to import than a rigid robot takes to start
 
-    return Integrals(_pairs(shapes), _clean(mass), _clean(roll), block_diag(*stiffness), block_diag(*damping))
+    return Integrals(_pairs(link), _clean(mass), _clean(rotary), block_diag(*stiffness), block_diag(*damping))
 
 
 @cache
@@ -75,23 +86,56 @@ def at_section(link: Flexible, x: float) -> AtSection:
     ξ, w = _gauss(x)
     first, second = (np.array([s(ξ, d) for s in shapes]).reshape(len(shapes), len(ξ)) for d in (1, 2))
     return AtSection(
-        _fields(shapes, section)[:, 0],
+        _fields(link, section)[:, 0],
         np.array([s(section, 1)[0] for s in shapes]),
         np.array([s(section)[0] for s in twisting_shapes(link)]),
         (second * w) @ first.T,
     )
 
 
-def _fields(shapes: tuple[Shape, ...], x: Array) -> Array:
+def _fields(link: Flexible, x: Array) -> Array:
     """phi at all x, one row for each field."""
     ξ, w = _gauss(x[:, None])
+    shapes = bending_shapes(link)
     slopes = [s(ξ, 1) for s in shapes]
-    shortening = [(slopes[i] * slopes[j] * w).sum(axis=1) for i, j in _pairs(shapes)]
-    return np.array([np.ones_like(x), x, *(s(x) for s in shapes), *shortening])
+    shortening = [(slopes[i] * slopes[j] * w).sum(axis=1) for i, j in _pairs(link)]
+    return np.array([np.ones_like(x), x, *(s(x) for s in (*shapes, *stretching_shapes(link))), *shortening])
 
 
-def _pairs(shapes: tuple[Shape, ...]) -> tuple[tuple[int, int], ...]:
-    return tuple((i, j) for i in range(len(shapes)) for j in range(i, len(shapes)))
+def _pairs(link: Flexible) -> tuple[tuple[int, int], ...]:
+    n = max(link.modes_y, link.modes_z) if link.foreshortening else 0
+    return tuple((i, j) for i in range(n) for j in range(i, n))
+
+
+def _turns(link: Flexible, x: Array) -> tuple[Array, Array, Array]:
+    """Rate of the sections at all x about x, y and z, to first order: a row for each of w_x, w_y, w_z and amplitude."""
+    rows = np.zeros((3, 3 + link.n_modes, len(x)))
+    for axis in range(3):
+        rows[axis, axis] = 1.0
+    slopes = np.array([s(x, 1) for s in bending_shapes(link)]).reshape(-1, len(x))
+    along_z, twist = 3 + link.modes_y, 3 + link.modes_y + link.modes_z
+    rows[2, 3:along_z] = slopes[: link.modes_y]
+    rows[1, along_z:twist] = -slopes[: link.modes_z]
+    rows[0, twist : twist + link.modes_x] = np.array([s(x) for s in twisting_shapes(link)]).reshape(-1, len(x))
+    return rows[0], rows[1], rows[2]
+
+
+def _modal_mass(link: Flexible, mass: Array, rotary: Array) -> Array:
+    """Inertia of the amplitudes of the straight link, its base held, with the body at its tip."""
+    n, s = max(link.modes_y, link.modes_z), link.modes_stretch
+    y, z, stretch = range(2, 2 + link.modes_y), range(2, 2 + link.modes_z), range(2 + n, 2 + n + s)
+    # Of each amplitude the field that moves with it, and the axis along which it moves; twist has none.
+    fields = [*y, *z, *[0] * link.modes_x, *stretch]
+    axes = np.array([1] * link.modes_y + [2] * link.modes_z + [-1] * link.modes_x + [0] * s)
+    along = (axes[:, None] == axes) & (axes >= 0)
+    M: Array = np.where(along, mass[np.ix_(fields, fields)], 0.0) + rotary[3:, 3:]
+    if link.has_tip_body:
+        end = np.array([link.length_m])
+        turn = np.array([rows[3:, 0] for rows in _turns(link, end)])
+        move = np.where(axes == np.arange(3)[:, None], _fields(link, end)[fields, 0], 0.0)
+        move = move + np.cross(turn, np.array(spatial(link.tip_com_m)), axisa=0, axisc=0)
+        M = M + link.tip_mass_kg * move.T @ move + turn.T @ tensor_of(link.tip_inertia_kg_m2) @ turn
+    return M
 
 
 def _gauss(end: float | Array) -> tuple[Array, Array]:

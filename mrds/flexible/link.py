@@ -2,7 +2,8 @@
 
 The point x of the axis is at (x - 1/2 int_0^x (w_y'^2 + w_z'^2), w_y(x), w_z(x)) (Bonaventura 2002, eqs. 126 to 129),
 its cross-section turned by Rz(w_y') Ry(-w_z') Rx(twist - int_0^x w_y'' w_z'). In the plane that is exact for a thin
-beam; in space the section's x axis is tangent, and its strain is twist alone, up to terms of third order.
+beam; in space the section's x axis is tangent, and its strain is twist alone, up to terms of third order. Stretch is
+added along x. Without foreshortening the integral is left out.
 """
 
 from __future__ import annotations
@@ -27,32 +28,29 @@ class Section(NamedTuple):
 
 
 class FlexibleLink:
-    """A flexible link with its amplitudes `q` (along y, along z, twist) and their rates `u`."""
+    """A flexible link with its amplitudes `q` (along y, along z, twist, stretch) and their rates `u`."""
 
     def __init__(self, link: Flexible, q: ca.SX, u: ca.SX) -> None:
         self.flexible = link
         self.q = q
         self.u = u
         numbers = integrals(link)
-        self._to = [0, link.modes_y, link.modes_y + link.modes_z, q.numel()]
-        self._y, self._z, self._x = ca.vertsplit(q, self._to)
-        self.twist_rates = self.twisting(u)
+        ends = np.cumsum([0, link.modes_y, link.modes_z, link.modes_x, link.modes_stretch]).tolist()
+        self._y, self._z, self._x, stretch = ca.vertsplit(q, ends)
         n = max(link.modes_y, link.modes_z)
         y, z = _entries(self._y, n), _entries(self._z, n)
         columns = [vector([]), vector([1.0]), *(vector([0, a, b]) for a, b in zip(y, z, strict=True))]
+        columns += [vector([a]) for a in _entries(stretch, 0)]
         for i, j in numbers.pairs:
             columns.append(vector([-(y[i] * y[j] + z[i] * z[j]) * (0.5 if i == j else 1.0)]))
         #: r_a of every field, one column each, and their rates
         self.fields = ca.horzcat(*columns)
         self.field_rates = ca.jtimes(self.fields, q, u) if q.numel() else ca.SX(*self.fields.shape)
         self.mass = ca.sparsify(ca.DM(numbers.mass))
-        self.roll = ca.DM(numbers.roll)
+        #: rotary inertia of the sections, in angular velocity and modal rates
+        self.rotary = ca.sparsify(ca.DM(numbers.rotary))
         self.elastic_force = ca.sparsify(ca.DM(numbers.stiffness)) @ q + ca.sparsify(ca.DM(numbers.damping)) @ u
         self.strain_energy = 0.5 * ca.dot(q, ca.sparsify(ca.DM(numbers.stiffness)) @ q)
-
-    def twisting(self, amplitudes: ca.SX) -> ca.SX:
-        """The twisting part of a vector over all amplitudes."""
-        return ca.vertsplit(amplitudes, self._to)[2]
 
     def section(self, x: float) -> Section:
         """The cross-section at x, which is from 0 to the length."""

@@ -67,6 +67,14 @@ def twisting_shapes(link: Flexible) -> tuple[Shape, ...]:
     return tuple(Shape((k - 0.5) * math.pi / L, L, sin=math.sqrt(2)) for k in range(1, n + 1))
 
 
+def stretching_shapes(link: Flexible) -> tuple[Shape, ...]:
+    """Shapes of stretch: with polynomials of bending x/L, (x/L)^2 and so on, else eigenfunctions as those of twist."""
+    n, L = link.modes_stretch, link.length_m
+    if link.shapes == "polynomial":
+        return tuple(Shape(1.0, L, power=(*[0.0] * k, L**-k)) for k in range(1, n + 1))
+    return tuple(Shape((k - 0.5) * math.pi / L, L, sin=math.sqrt(2)) for k in range(1, n + 1))
+
+
 def _ascending_polynomials(n: int) -> list[list[float]]:
     """Coefficients of (x/L)^2, (x/L)^3, ...: the integral of s^2 is L, that of two shapes is 0.
 

@@ -44,8 +44,18 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 PLANAR = planar_arm([flexible(1.0, 2), flexible(0.5, 3, tip_mass_kg=0.5)], gravity_m_s2=[1.0, -2.0])
 SPATIAL = spatial_robot(gravity_m_s2=[1.0, -2.0, 3.0])
 UNTWISTED = spatial_robot(modes_x=0, name="untwisted_robot")
-ROBOTS = [PLANAR, SPATIAL, UNTWISTED]
-robots = pytest.mark.parametrize("robot", ROBOTS, ids=["planar", "spatial", "untwisted"])
+#: a motor on the tip of the first link, stretch, and sections that resist turning
+MOTOR = {"tip_mass_kg": 0.6, "tip_com_m": [0.02, -0.04], "tip_inertia_kg_m2": 2e-3, "shapes": "cantilever"}
+STRETCH = {"ea_n": 4e3, "modes_stretch": 2, "rotary_inertia": True}
+LOADED = planar_arm(
+    [flexible(1.0, 2, **MOTOR, **STRETCH), flexible(0.5, 2, foreshortening=False, shapes="cantilever")],
+    name="loaded_arm",
+    gravity_m_s2=[1.0, -2.0],
+)
+TOOL = {"tip_mass_kg": 0.3, "tip_com_m": [0.02, -0.04, 0.03], "tip_inertia_kg_m2": [2e-3, 3e-3, 2e-3, 1e-4, 0.0, 2e-4]}
+TOOLED = spatial_robot(name="tooled_robot", second=TOOL | STRETCH)
+ROBOTS = [PLANAR, SPATIAL, UNTWISTED, LOADED, TOOLED]
+robots = pytest.mark.parametrize("robot", ROBOTS, ids=["planar", "spatial", "untwisted", "loaded", "tooled"])
 seeds = pytest.mark.parametrize("seed", range(5))
 STEP = 1e-5
 
@@ -108,7 +118,15 @@ def test_gravity_is_what_the_bias_lacks_without_it(robot: Module) -> None:
     assert model.bias(q, u) - free.bias(q, u) == pytest.approx(model.gravity_force(q), abs=1e-11)
 
 
-@pytest.mark.parametrize("robot", [PLANAR, spatial_robot(base="fixed", gravity_m_s2=[1.0, -2.0, 3.0])])
+@pytest.mark.parametrize(
+    "robot",
+    [
+        PLANAR,
+        LOADED,
+        spatial_robot(base="fixed", gravity_m_s2=[1.0, -2.0, 3.0]),
+        spatial_robot(base="fixed", name="fixed_tool", second=TOOL | STRETCH),
+    ],
+)
 @seeds
 def test_the_bias_is_that_of_lagranges_equations(robot: Module, seed: int) -> None:
     """d/dt dT/du - dT/dq + dV/dq, where u = q'."""

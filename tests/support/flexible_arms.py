@@ -42,7 +42,9 @@ def planar_arm(links: list[dict[str, Any]], name: str = "flexible_arm", **more: 
     return Module.model_validate({"name": name, "dimension": "planar", "base": "fixed", **content})
 
 
-def spatial_robot(modes_x: int = 1, name: str = "flexible_robot", **more: Any) -> Module:
+def spatial_robot(
+    modes_x: int = 1, name: str = "flexible_robot", second: dict[str, Any] | None = None, **more: Any
+) -> Module:
     """A floating base, a link that bends in both planes and twists, and a second one at its middle, off the axis."""
     link = {"line_density_kg_m": 0.6, "eiy_n_m2": 9.0, "eiz_n_m2": 4.0, "polar_inertia_kg_m": 2e-4}
     link |= {"shapes": "cantilever"}
@@ -62,7 +64,9 @@ def spatial_robot(modes_x: int = 1, name: str = "flexible_robot", **more: Any) -
                 {"name": "first", "flexible": {**link, **twist, "length_m": 1.0, "modes_y": 2, "modes_z": 3}, **hub},
                 {
                     "name": "second",
-                    "flexible": {**link, "length_m": 0.7, "modes_y": 2, "modes_z": 1, "tip_mass_kg": 0.3},
+                    "flexible": {
+                        **link, "length_m": 0.7, "modes_y": 2, "modes_z": 1, "tip_mass_kg": 0.3, **(second or {}),
+                    },
                 },
             ],
             "joints": [
@@ -83,7 +87,7 @@ def bent_state(model: Model, seed: int, bend: float = 0.04) -> tuple[Array, Arra
     """A random state with tips a few centimetres off."""
     rng = np.random.default_rng(seed)
     q, u = rng.uniform(-1.5, 1.5, model.n_q), rng.normal(size=model.n_u)
-    amplitudes = [i for i, c in enumerate(model.velocities) if c.name[-2] in "xyz" and c.name[-1].isdigit()]
+    amplitudes = [i for i, c in enumerate(model.velocities) if c.name[-2] in "xyzs" and c.name[-1].isdigit()]
     q[np.array(amplitudes, dtype=int) + model.n_q - model.n_u] *= bend
     u[amplitudes] *= 0.5
     if model.n_q > model.n_u:
@@ -176,15 +180,20 @@ class BruteForce:
         y, z = self._amplitudes(body.name, "y", q), self._amplitudes(body.name, "z", q)
         ξ, w = x * (_X + 1) / 2, x * _W / 2
         a, b, curvature = self._sum(y, L, ξ, 1), self._sum(z, L, ξ, 1), self._sum(y, L, ξ, 2)
-        shortening = -((a**2 + b**2) * w).sum() / 2
-        r = np.array([x + shortening, self._sum(y, L, x), self._sum(z, L, x)])
+        shortening = -((a**2 + b**2) * w).sum() / 2 if link.foreshortening else 0.0
+        stretched = self._axial(self._amplitudes(body.name, "s", q), x, L)
+        r = np.array([x + shortening + stretched, self._sum(y, L, x), self._sum(z, L, x)])
         roll = self.twist(body, x, q) - (curvature * b * w).sum()
         R = _turn((0, 0, 1), self._sum(y, L, x, 1)) @ _turn((0, -1, 0), self._sum(z, L, x, 1)) @ _turn((1, 0, 0), roll)
         return r, R, np.array([position[0] - x, *position[1:]])
 
     def twist(self, body: Body, x: Any, q: Array) -> Any:
-        amplitudes = self._amplitudes(body.name, "x", q)
         L = body.flexible.length_m if body.flexible else 1.0
+        return self._axial(self._amplitudes(body.name, "x", q), x, L)
+
+    @staticmethod
+    def _axial(amplitudes: Array, x: Any, L: float) -> Any:
+        """Twist or stretch."""
         return sum((np.sqrt(2) * np.sin((k + 0.5) * np.pi * x / L) * c for k, c in enumerate(amplitudes)), 0 * x)
 
     def _amplitudes(self, body: str, axis: str, q: Array) -> Array:
@@ -211,14 +220,37 @@ class BruteForce:
             total += 0.5 * body.mass_kg * v @ v + 0.5 * w @ inertia @ w
             if body.flexible:
                 L, ρ = body.flexible.length_m, body.flexible.line_density_kg_m
-                places = [*zip(L * (_X + 1) / 2, ρ * L * _W / 2, strict=True), (L, body.flexible.tip_mass_kg)]
-                for x, mass in places:
-                    r, _, _ = self.place(body, (float(x), 0.0, 0.0), moved)
-                    v = np.imag(p_moved + R_moved @ r) / step
+                tip = body.flexible.tip_mass_kg, spatial(body.flexible.tip_com_m)
+                places = [
+                    *zip(L * (_X + 1) / 2, ρ * L * _W / 2, [np.zeros(3)] * len(_X), strict=True),
+                    (L, tip[0], np.array(tip[1])),
+                ]
+                for x, mass, arm in places:
+                    r, R_BS, _ = self.place(body, (float(x), 0.0, 0.0), moved)
+                    v = np.imag(p_moved + R_moved @ (r + R_BS @ arm)) / step
                     total += 0.5 * mass * v @ v
+                R_tip = R_moved @ self.place(body, (L, 0.0, 0.0), moved)[1]
+                W_tip = np.real(R_tip).T @ (np.imag(R_tip) / step)
+                w_tip = np.array([W_tip[2, 1], W_tip[0, 2], W_tip[1, 0]])
+                moments = body.flexible.tip_inertia_kg_m2
+                inertia = np.diag([0.0, 0.0, moments]) if isinstance(moments, float) else _tensor(moments)
+                total += 0.5 * w_tip @ inertia @ w_tip
+                total += self._rotary(body, w, moved, step)
                 rate = w[0] + np.imag(self.twist(body, L * (_X + 1) / 2, moved)) / step
                 total += 0.5 * body.flexible.polar_inertia_kg_m * (rate**2 * L * _W / 2).sum()
         return float(total)
+
+    def _rotary(self, body: Body, w: Array, moved: Array, step: float) -> float:
+        """Energy of the sections that turn about y and z: r^2 = I/A = EI/EA."""
+        link = body.flexible
+        if link is None or not link.rotary_inertia:
+            return 0.0
+        L, total = link.length_m, 0.0
+        for axis, sign, index, ei in (("y", 1, 2, link.ei_n_m2 or link.eiz_n_m2), ("z", -1, 1, link.eiy_n_m2)):
+            slope = self._sum(self._amplitudes(body.name, axis, moved), L, L * (_X + 1) / 2, 1)
+            rate = w[index] + sign * np.imag(slope) / step
+            total += 0.5 * link.line_density_kg_m * (ei or 0.0) / link.ea_n * float((rate**2 * L * _W / 2).sum())
+        return total
 
 
 def _turn(axis: tuple[float, ...], angle: Any) -> Array:

@@ -22,7 +22,8 @@ def bending_panels(run: PlottedRun) -> list[Panel]:
         for body in motion.module.in_tree_order():
             if (link := body.flexible) is None:
                 continue
-            y, z, x, bent = np.split(bent, np.cumsum([link.modes_y, link.modes_z, link.modes_x]), axis=1)
+            counts = [link.modes_y, link.modes_z, link.modes_x, link.modes_stretch]
+            y, z, x, _, bent = np.split(bent, np.cumsum(counts), axis=1)
             name = run.name(motion.module, words(body.name))
             for axis, part in (("y", y), ("z", z)):
                 if part.shape[1]:
