@@ -174,7 +174,9 @@ class Flexible(Table):
                 expected = f"none in a {dimension} module"
                 raise InputError(key=f"{key}.{unwanted}", value=value, expected=expected)
         if planar != isinstance(self.tip_inertia_kg_m2, float) and np.any(self.tip_inertia_kg_m2):
-            expected = f"{'one number' if planar else 'six numbers ixx, iyy, izz, ixy, ixz, iyz'} in a {dimension} module"
+            expected = (
+                f"{'one number' if planar else 'six numbers ixx, iyy, izz, ixy, ixz, iyz'} in a {dimension} module"
+            )
             raise InputError(key=f"{key}.tip_inertia_kg_m2", value=self.tip_inertia_kg_m2, expected=expected)
         if planar:
             refuse_out_of_plane(f"{key}.tip_com_m", self.tip_com_m)

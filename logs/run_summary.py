@@ -26,6 +26,12 @@ class LargestSize(TypedDict):
     max: float
 
 
+class AppliedSize(LargestSize):
+    """The largest size of an actuator's signal, and its limit."""
+
+    limit: float
+
+
 class Squeeze(LargestSize):
     """Internal force of a module between contacts: largest, and root of the mean square."""
 
@@ -171,7 +177,7 @@ class Metrics(TypedDict):
     measured_against: NotRequired[str]
     tracking_error: NotRequired[dict[str, TrackingError]]
     estimation_error: NotRequired[dict[str, LargestSize]]
-    applied: NotRequired[dict[str, LargestSize]]
+    applied: NotRequired[dict[str, AppliedSize]]
     propellant: NotRequired[Propellant]
     contacts: NotRequired[dict[str, ContactLoadsSummary]]
     squeeze: NotRequired[dict[str, Squeeze]]

@@ -83,6 +83,9 @@ class Summary:
         #: actuator signals with a physical unit, such as torques
         self._applied = [i for i, c in columns if c.unit != "1"]
         self._signals = [c for _, c in columns if c.unit != "1"]
+        bounds = [pair for device in bed.actuators.values() for pair in device.bounds(bed)]
+        #: largest set point of each of them
+        self._limits = [max(map(abs, pair)) for pair, (_, c) in zip(bounds, columns, strict=True) if c.unit != "1"]
         self._opening = _columns(channels, bed.devices_of(Thrusters))
         #: coordinates with a reference: known objects have none
         self._controlled = set(bed.followed_positions)
@@ -174,8 +177,8 @@ class Summary:
             "tracking_error": self._tracking(),
             "estimation_error": {c.name: {"unit": c.unit, "max": float(x)} for c, x in estimated},
             "applied": {
-                c.name: {"unit": c.unit, "max": float(peak)}
-                for c, peak in zip(self._signals, self._applied_peak, strict=True)
+                c.name: {"unit": c.unit, "max": float(peak), "limit": float(limit)}
+                for c, peak, limit in zip(self._signals, self._applied_peak, self._limits, strict=True)
             },
             "propellant": self._propellant(),
             "guard": {Reason(code).name.lower(): n for code, n in sorted(self._reasons.items())},

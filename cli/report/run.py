@@ -32,6 +32,12 @@ def run_tables(summary: RunSummary) -> Iterator[Table]:
             unit, scale = _SHOWN.get(error["unit"], (error["unit"], 1.0))
             rows.append((name, unit, *(number(None if e is None else scale * e, ".3g") for e in errors)))
         yield table(title, columns, rows)
+    if applied := summary.get("applied"):
+        rows = [
+            (name, number(size["max"], ".4g"), number(100 * size["max"] / size["limit"], ".3g"), size["unit"])
+            for name, size in applied.items()
+        ]
+        yield table("Actuators", ("signal", "largest", "of its limit [%]", "in"), rows)
     yield from _machine_tables(summary)
     yield from _contact_tables(summary)
     if "audit" in summary:
@@ -68,6 +74,8 @@ def _outcome(summary: RunSummary) -> Iterator[tuple[str, str]]:
         yield "collision", f"{collision['pair']} at {collision['t_s']:.4g} s, {speed:.3g} mm/s, {pushed:.3g} N s"
     for held in summary.get("redundant", ()):
         yield "redundant", _redundant(held)
+    if (strain := summary.get("energy", {}).get("largest_elastic_j")) is not None:
+        yield "strain", f"at most {number(strain, '.3g')} J in flexible links"
     for link, bent in summary.get("bending", {}).items():
         if bent["beyond_s"]:
             yield "bent", _bent(link, bent)

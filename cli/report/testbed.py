@@ -77,7 +77,13 @@ def _flexible_links(bed: Testbed) -> Iterator[tuple[str, ...]]:
         for body in module.in_tree_order():
             if (link := body.flexible) is None:
                 continue
-            stiffness = {"EI": link.ei_n_m2, "EIy": link.eiy_n_m2, "EIz": link.eiz_n_m2, "GJ": link.gj_n_m2, "EA": link.ea_n}
+            stiffness = {
+                "EI": link.ei_n_m2,
+                "EIy": link.eiy_n_m2,
+                "EIz": link.eiz_n_m2,
+                "GJ": link.gj_n_m2,
+                "EA": link.ea_n,
+            }
             counts = {"y": link.modes_y, "z": link.modes_z, "twist": link.modes_x, "stretch": link.modes_stretch}
             more: list[str] = [link.shapes]
             more += [f"damping ratio {link.damping_ratio:g}"] if link.damping_ratio else []

@@ -1,4 +1,4 @@
-"""Path of an object in space: legs of displacement and turn, each with minimum jerk.
+"""Path of an object in space: legs of displacement and turn, each with minimum jerk or with sine ramps.
 
     p = p_0 + s d          R = R_0 exp(s r)          s from 0 to 1
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from granite.config.base import Angle, Name, NotNegative, Positive, Table
 from granite.config.behaviour import Behaviour
@@ -20,7 +20,9 @@ from granite.config.errors import InputError, one_of
 from granite.config.records import Array
 from granite.controllers.behaviours.timed_path import PathMotion, TimedPath
 from granite.controllers.model import ControlModel
+from granite.controllers.trajectories.leg import refuse_long_ramp
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
+from granite.controllers.trajectories.sine_ramps import SineRamps
 from granite.mrds.tolerances import SAME_TIME_S
 
 
@@ -29,10 +31,17 @@ class ObjectLeg(Table):
 
     duration_s: Positive
     hold_s: NotNegative = 0.0
+    #: accelerate by half a sine for that time, coast and decelerate; without it the leg has minimum jerk
+    ramp_s: Positive | None = None
     #: displacement, world axes
     move_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
     #: rotation vector, axes of the object at the start of the leg
     turn_rad: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
+
+    @model_validator(mode="after")
+    def _ramps_fit(self) -> ObjectLeg:
+        refuse_long_ramp(self.ramp_s, self.duration_s)
+        return self
 
 
 class ObjectPath(TimedPath):
@@ -63,25 +72,27 @@ class ObjectPath(TimedPath):
 
 
 def _table(legs: tuple[ObjectLeg, ...]) -> tuple[Array, Array]:
-    """When each leg begins [s], and its numbers: that time, duration, when the last hold is over, displacement, turn,
-    and displacement and rotation (quaternion) by the legs before it."""
+    """When each leg begins [s], and its numbers: that time, duration, ramp as a part of it, when the last hold is
+    over, displacement, turn, and displacement and rotation (quaternion) by the legs before it."""
     t, moved, turned, rows = 0.0, np.zeros(3), ca.DM([1.0, 0.0, 0.0, 0.0]), []
     for leg in legs:
-        rows.append([t, leg.duration_s, 0.0, *leg.move_m, *leg.turn_rad, *moved, *turned.full().ravel()])
+        ramp = (leg.ramp_s or 0.0) / leg.duration_s
+        rows.append([t, leg.duration_s, ramp, 0.0, *leg.move_m, *leg.turn_rad, *moved, *turned.full().ravel()])
         t, moved = t + leg.duration_s + leg.hold_s, moved + np.array(leg.move_m)
         turned = _product(turned, _turn(ca.DM(leg.turn_rad), 1.0))
     table = np.array(rows)
-    table[:, 2] = t - SAME_TIME_S
+    table[:, 3] = t - SAME_TIME_S
     return table[:, 0] - SAME_TIME_S, table
 
 
 def _motion(since: ca.SX, start: ca.SX, row: ca.SX) -> tuple[ca.SX, ...]:
     """Pose of the object, way of the leg, rate and acceleration along it, and whether it is done."""
-    begins, duration, end = ca.vertsplit(row[:3])
-    way, moved, turned = row[3:9], row[9:12], row[12:]
+    begins, duration, ramp, end = ca.vertsplit(row[:4])
+    way, moved, turned = row[4:10], row[10:13], row[13:]
     tau = (since - begins) / duration
     moves = ca.logic_and(tau > 0, tau < 1)
-    s, rate, acceleration = MinimumJerk.curve(tau, ca.SX(0))
+    curves = (kind.curve(tau, ramp) for kind in (SineRamps, MinimumJerk))
+    s, rate, acceleration = (ca.if_else(ramp > 0, *both) for both in zip(*curves, strict=True))
     s = ca.if_else(moves, s, tau >= 1)
     rate, acceleration = (ca.if_else(moves, x, 0.0) for x in (rate / duration, acceleration / (duration * duration)))
     rotation = _product(_product(start[3:], turned), _turn(way[3:], s))

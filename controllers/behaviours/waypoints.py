@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -22,21 +22,24 @@ from granite.controllers.behaviours.move_check import MoveCheck
 from granite.controllers.behaviours.timed_path import PathMotion, TimedPath
 from granite.controllers.behaviours.zone_check import ZoneCheck
 from granite.controllers.model import ControlModel
-from granite.controllers.trajectories.leg import Leg
+from granite.controllers.trajectories.leg import Leg, refuse_long_ramp
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
 from granite.controllers.trajectories.segment import Segment, motion
+from granite.controllers.trajectories.sine_ramps import SineRamps
 from granite.controllers.trajectories.trapezoidal import Trapezoidal
 from granite.mrds.tolerances import SAME_TIME_S
 
 #: samples of a leg that are checked against zones
 _CHECKED = 101
+#: curve of a leg with ramps, by the shape of their acceleration
+_RAMPS: dict[str, type[Segment]] = {"constant": Trapezoidal, "sine": SineRamps}
 
 
 class Waypoint(Table):
     """Go to `target` in `duration_s`, then stay for `hold_s`.
 
-    With `ramp_s`, the velocity is trapezoidal: constant acceleration for that time, coasting, and the same
-    deceleration, which needs less propellant. Without it the path has minimum jerk.
+    With `ramp_s`, it accelerates for that time (`ramps`), coasts and decelerates, which needs less propellant. Without
+    it the path has minimum jerk.
     """
 
     #: whose list it belongs to: each module follows its own, in its own time; none: all move together
@@ -49,9 +52,7 @@ class Waypoint(Table):
 
     @model_validator(mode="after")
     def _ramps_fit(self) -> Waypoint:
-        if self.ramp_s is not None and self.ramp_s > self.duration_s / 2:
-            half = f"at most half of duration_s, {self.duration_s / 2:g}"
-            raise InputError(key="ramp_s", value=self.ramp_s, expected=half)
+        refuse_long_ramp(self.ramp_s, self.duration_s)
         return self
 
 
@@ -61,9 +62,11 @@ class WaypointBehaviour(TimedPath):
     class Options(Behaviour):
         """The waypoints, beside the options of every behaviour."""
 
-        arguments: ClassVar[frozenset[str]] = frozenset({"kind", "waypoints", "check_moves", "stretch"})
+        arguments: ClassVar[frozenset[str]] = frozenset({"kind", "waypoints", "ramps", "check_moves", "stretch"})
 
         waypoints: tuple[Waypoint, ...] = ()
+        #: acceleration of waypoints with ramp_s: constant, or half a sine
+        ramps: Literal["constant", "sine"] = "constant"
         #: refuse moves that the actuators or the limits of `safety` do not allow; false: the guard ends such a run
         check_moves: bool = True
         #: lengthen moves that are too fast instead
@@ -78,7 +81,7 @@ class WaypointBehaviour(TimedPath):
                     key="behaviour.waypoints",
                     expected="none: a path turns planar headings and joints only",
                 )
-        keys, lists = [c.key for c in model.layout.positions], leg_lists(waypoints, model)
+        keys, lists = [c.key for c in model.layout.positions], leg_lists(waypoints, model, _RAMPS[options.ramps])
         start = np.array([bed.simulation.initial.get(key, 0.0) for key in keys])
         if options.check_moves and waypoints and bed.explains_motion and len(keys) == model.n:
             check = MoveCheck(model)  # modules that do not touch each other are checked one by one
@@ -91,8 +94,8 @@ class WaypointBehaviour(TimedPath):
         #: of each coordinate the number of its list
         groups = np.array([next(k for k, one in enumerate(lists) if one.moves[i]) for i in range(len(keys))])
         times, rows = leg_table(lists, groups)
-        key = "" if len(lists) == 1 else str(groups.tolist())
-        super().__init__(model, "waypoints", key, times, rows, partial(_motion, groups))
+        key = f"{'' if len(lists) == 1 else groups.tolist()}{options.ramps if options.ramps != 'constant' else ''}"
+        super().__init__(model, "waypoints", key, times, rows, partial(_motion, groups, _RAMPS[options.ramps]))
 
     def begin_again(self, tau: float) -> float | None:
         """When the same motion begins, of which `tau` is a time; none where contacts have changed with it."""
@@ -123,11 +126,13 @@ class LegList(NamedTuple):
         return segments
 
 
-def leg_lists(waypoints: Sequence[Waypoint], model: ControlModel) -> list[LegList]:
+def leg_lists(
+    waypoints: Sequence[Waypoint], model: ControlModel, ramps: type[Segment] = Trapezoidal
+) -> list[LegList]:
     """One list for all modules together, or one for each."""
     positions, layout = model.layout.positions, model.layout
     legs = [
-        Leg(np.array([w.target.get(c.key, np.nan) for c in positions]), w.duration_s, w.hold_s, w.ramp_s)
+        Leg(np.array([w.target.get(c.key, np.nan) for c in positions]), w.duration_s, w.hold_s, w.ramp_s, ramps)
         for w in waypoints
     ]
     modules = [w.module for w in waypoints]
@@ -205,7 +210,9 @@ def _rows(legs: Sequence[Leg], n: int) -> Array:
     return np.array(rows)
 
 
-def _motion(groups: NDArray[np.int64], since: ca.SX, start: ca.SX, row: ca.SX, n_u: int) -> PathMotion:
+def _motion(
+    groups: NDArray[np.int64], ramps: type[Segment], since: ca.SX, start: ca.SX, row: ca.SX, n_u: int
+) -> PathMotion:
     """At rest before a leg begins and after it ends."""
     n, lists = start.numel(), int(groups.max(initial=0)) + 1
     end, numbers = row[0], ca.reshape(row[1 : 1 + 3 * lists], 3, lists)
@@ -216,7 +223,7 @@ def _motion(groups: NDArray[np.int64], since: ca.SX, start: ca.SX, row: ca.SX, n
     here = ca.if_else(ca.fabs(before) < math.inf, before, start)
     there = ca.if_else(ca.fabs(after) < math.inf, after, start)
     tau = (since - begins) / duration
-    curves = (motion(kind.curve, here, there - here, tau, duration, ramp) for kind in (Trapezoidal, MinimumJerk))
+    curves = (motion(kind.curve, here, there - here, tau, duration, ramp) for kind in (ramps, MinimumJerk))
     q, u, a = (ca.if_else(ramp > 0, *both) for both in zip(*curves, strict=True))
     moves = ca.logic_and(tau > 0, tau < 1)
     stays = ca.if_else(tau >= 1, there, here)

@@ -14,7 +14,7 @@ from granite.config.devices.strain_gauges import StrainGauges
 from granite.config.layout import Layout
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.mrds.flexible.curvature import curvature
+from granite.mrds.flexible.curvature import strain
 
 #: gains of the amplitude, and of its rate times the period (critically damped: beta = alpha^2 / (2 - alpha))
 _ALPHA, _BETA = 0.8, 0.53
@@ -36,7 +36,7 @@ def mode_map(bed: Testbed) -> Array | None:
         return None
     for device in bed.devices_of(Gauge).values():
         if isinstance(device, StrainGauges):
-            rows += [-g.distance_m * curvature(bed.known, g.link, g.axis, g.position_m)[modes] for g in device.units]
+            rows += [strain(bed.known, g.link, g.axis, g.position_m, g.distance_m)[modes] for g in device.units]
         else:
             rows += [np.zeros(len(modes))] * len(device.signals(bed))
     S = np.array(rows).reshape(-1, len(modes))

@@ -41,10 +41,7 @@ def base_deceleration(bed: Testbed, thrusters: Thrusters) -> float:
     angles = np.linspace(0.0, 2 * math.pi, _DIRECTIONS, endpoint=False)
     along = np.vstack((np.cos(angles), np.sin(angles))).T @ pushes
     force = float(np.maximum(along, 0.0).sum(axis=1).min())
-    mass = sum(
-        body.mass_kg + (body.flexible.mass_kg if body.flexible else 0.0)
-        for body in module.bodies
-    )
+    mass = sum(body.mass_kg + (body.flexible.mass_kg if body.flexible else 0.0) for body in module.bodies)
     return braking.thrust_ratio * force / mass
 
 

@@ -56,11 +56,9 @@ def integrals(link: Flexible) -> Integrals:
     mass = link.line_density_kg_m * (phi * w) @ phi.T
     if not link.has_tip_body:
         mass = mass + link.tip_mass_kg * tip @ tip.T
-    turns = _turns(link, x)
-    rotary = sum(
-        inertia * (turn * w) @ turn.T
-        for inertia, turn in zip((link.polar_inertia_kg_m, *link.rotary_kg_m), turns, strict=True)
-    )
+    rotary = np.zeros((3 + link.n_modes, 3 + link.n_modes))
+    for inertia, turn in zip((link.polar_inertia_kg_m, *link.rotary_kg_m), _turns(link, x), strict=True):
+        rotary += inertia * (turn * w) @ turn.T
     amplitudes = _modal_mass(link, mass, rotary)
     stiffness, damping, first = [], [], 0
     for stiff, family, derivative in (

@@ -48,7 +48,7 @@ class FlexibleLink:
         self.field_rates = ca.jtimes(self.fields, q, u) if q.numel() else ca.SX(*self.fields.shape)
         self.mass = ca.sparsify(ca.DM(numbers.mass))
         #: rotary inertia of the sections, in angular velocity and modal rates
-        self.rotary = ca.sparsify(ca.DM(numbers.rotary))
+        self.rotary = ca.SX(ca.sparsify(ca.DM(numbers.rotary)))
         self.elastic_force = ca.sparsify(ca.DM(numbers.stiffness)) @ q + ca.sparsify(ca.DM(numbers.damping)) @ u
         self.strain_energy = 0.5 * ca.dot(q, ca.sparsify(ca.DM(numbers.stiffness)) @ q)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from granite.config.devices.strain_gauges import StrainGauges
 from granite.config.testbed import Testbed
-from granite.mrds.flexible.curvature import curvature
+from granite.mrds.flexible.curvature import strain
 from granite.mrds.tree import Tree
 from granite.sim.devices.gauge import SimulatedGauge
 
@@ -21,5 +21,5 @@ class SimulatedStrainGauges(SimulatedGauge[StrainGauges]):
         q = ca.vertcat(*(tree.q for tree in trees))
         # Modes are last in the coordinates and in the velocities of a module.
         last = ca.vertcat(*(tree.q[tree.q.numel() - tree.u.numel() :] for tree in trees))
-        rows = [-g.distance_m * curvature(bed.layout, g.link, g.axis, g.position_m) for g in gauges]
+        rows = [strain(bed.layout, g.link, g.axis, g.position_m, g.distance_m) for g in gauges]
         return {"q": q}, ca.densify(ca.DM(np.array(rows)) @ last)

@@ -124,5 +124,5 @@ def test_errors_of_tracking_always_have_a_limit() -> None:
 
 def test_a_module_may_be_squeezed_where_others_hold_it_at_several_places():
     assert load("fixed-dual-arm/open-loop").squeezed == ("object",)
-    assert load("sun-planar").squeezed == ("object",)  # the motors on the arms are held by the arms themselves
+    assert load("sun-planar").squeezed == ("object",)
     assert load("mrds-6a").squeezed == ()

@@ -14,6 +14,7 @@ from granite.config.records import Reference, State
 from granite.config.testbed import Testbed
 from granite.controllers.laws.task_computed_torque import TaskComputedTorque
 from granite.controllers.model import ControlModel
+from granite.controllers.stack import build_stack
 from granite.rt.run_in_memory import simulate_in_memory
 
 
@@ -49,6 +50,14 @@ def test_it_flies_the_moves_of_the_free_flyer() -> None:
     assert summary["ended"] == "completed", summary["text"]
     assert summary["tracking_error"]["base_x"]["max"] < 5e-3
     assert summary["tracking_error"]["shoulder"]["max"] < 20e-3
+
+
+def test_a_point_on_a_flexible_link_is_refused_because_its_modes_would_grow() -> None:
+    leads = load("flexible-arm", {"controller.law": {"kind": "task_computed_torque", "point": "tip"}})
+    with pytest.raises(InputError, match=r"law.kind = \"task_computed_torque\": the modes of flexible links grow by"):
+        build_stack(leads)
+    for kind in ("computed_torque", "joint_pid"):
+        build_stack(load("flexible-arm", {"controller.law": {"kind": kind}}))
 
 
 @pytest.mark.parametrize(

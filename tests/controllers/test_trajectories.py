@@ -1,4 +1,4 @@
-"""Segments of both kinds, and paths through waypoints."""
+"""Segments of all kinds, and paths through waypoints."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
+from granite.controllers.trajectories.sine_ramps import SineRamps
 from granite.controllers.trajectories.trapezoidal import Trapezoidal
 
 START, END = np.array([1.0, -2.0, 0.5]), np.array([3.0, -2.0, -0.25])
@@ -34,6 +35,25 @@ def test_rate_and_acceleration_are_the_derivatives(t):
     before, now, after = segment.at(t - h), segment.at(t), segment.at(t + h)
     assert now[1] == pytest.approx((after[0] - before[0]) / (2 * h), abs=1e-8)
     assert now[2] == pytest.approx((after[1] - before[1]) / (2 * h), abs=1e-8)
+
+
+@given(t=st.floats(2.01, 5.99), ramp=st.floats(0.2, 2.0))
+def test_sine_ramps_have_the_velocity_and_acceleration_of_their_position(t, ramp):
+    segment, h = SineRamps(START, END, 2.0, 4.0, ramp), 1e-5
+    before, now, after = segment.at(t - h), segment.at(t), segment.at(t + h)
+    assert now[1] == pytest.approx((after[0] - before[0]) / (2 * h), abs=1e-8)
+    assume(all(abs(t - kink) > 2 * h for kink in (2.0 + ramp, 6.0 - ramp)))
+    assert now[2] == pytest.approx((after[1] - before[1]) / (2 * h), abs=1e-6)
+
+
+def test_sine_ramps_without_a_coast_are_the_turn_of_sun():
+    """(4.52) to (4.54)."""
+    segment = SineRamps(np.array([np.pi / 4]), np.array([-np.pi / 4]), 0.0, 2.0, 1.0)
+    for t in np.linspace(0.01, 1.99, 23):
+        q, u, a = (x[0] for x in segment.at(t))
+        assert q == pytest.approx(np.pi / 4 - np.pi / 4 * (t - np.sin(np.pi * t) / np.pi), abs=1e-14)
+        assert u == pytest.approx(-np.pi / 4 * (1 - np.cos(np.pi * t)), abs=1e-14)
+        assert a == pytest.approx(-((np.pi / 2) ** 2) * np.sin(np.pi * t), abs=1e-14)
 
 
 @given(t=st.floats(2.01, 5.99), ramp=st.floats(0.2, 2.0))

@@ -536,6 +536,14 @@ LINK = f"{FOREARM}.flexible"
         ({"modes_y": 2.5}, f"{LINK}.modes_y = 2.5: expected a whole number"),
         ({"modes_y": None}, f"{LINK}.modes_y is missing, expected a whole number"),
         ({"tip_mass_kg": -0.1}, f"{LINK}.tip_mass_kg = -0.1: expected a number of at least 0"),
+        ({"tip_com_m": [0.0, 0.1]}, f"{LINK}.tip_mass_kg = 0.0: expected a mass greater than 0 for a tip"),
+        ({"tip_mass_kg": 1.0, "tip_inertia_kg_m2": -1.0}, f"{LINK}.tip_inertia_kg_m2"),
+        (
+            {"tip_mass_kg": 1.0, "tip_inertia_kg_m2": [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]},
+            f"{LINK}.tip_inertia_kg_m2 = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]: expected one",
+        ),
+        ({"modes_stretch": 1}, f"{LINK}.ea_n is missing: expected a number greater than 0 where modes_stretch is 1"),
+        ({"rotary_inertia": True}, f"{LINK}.ea_n is missing: expected a number greater than 0 with rotary_inertia"),
         ({"shapes": "cantilver"}, f"{LINK}.shapes = \"cantilver\": expected 'cantilever', "),
         ({"lenght_m": 1.0}, f"{LINK}.lenght_m = 1.0: unknown key, expected one of "),
         (

@@ -65,7 +65,12 @@ def spatial_robot(
                 {
                     "name": "second",
                     "flexible": {
-                        **link, "length_m": 0.7, "modes_y": 2, "modes_z": 1, "tip_mass_kg": 0.3, **(second or {}),
+                        **link,
+                        "length_m": 0.7,
+                        "modes_y": 2,
+                        "modes_z": 1,
+                        "tip_mass_kg": 0.3,
+                        **(second or {}),
                     },
                 },
             ],
