@@ -394,7 +394,7 @@ def _with_fitting_shapes(body: Body, joints: Iterable[Joint]) -> Body:
 
 
 def _has_moment_at_tip(body: Body, joints: Iterable[Joint]) -> bool:
-    """Whether a body on the tip, or a joint, passes on a moment: all joints but revolute ones along the bending's axis."""
+    """Whether a body on the tip or a joint passes on a moment: all joints but revolute ones along the bending axis."""
     link = body.flexible
     if link is None:
         return False

@@ -1,10 +1,10 @@
 """Torques that lead the tip of a flexible arm along a path that is known in advance, by inversion in frequency (Bayo).
 
-    (M^_ee + D/(i w) - K/w^2) q_e''(w) = -M_re^T J_r^-1 a(w)          tau = M_rr J_r^-1 a + M^_re q_e''      (Sun 3.43, 3.52)
+    (M^_ee + D/(i w) - K/w^2) q_e'' = -M_re^T J_r^-1 a        tau = M_rr J_r^-1 a + M^_re q_e''        (Sun 3.43, 3.52)
 
-The inverse is unstable in time, but bounded in frequency: its torques begin before the tip moves and end after it rests,
-so that no loop can have them. An offline reference for laws that lead a tip, about one configuration; the source of the
-method is Bayo, J. Robotic Systems 4 (1987).
+The inverse is unstable in time, but bounded in frequency: its torques begin before the tip moves and end after it
+rests, so that no loop can have them. An offline reference for laws that lead a tip, about one configuration; the source
+of the method is Bayo, J. Robotic Systems 4 (1987).
 """
 
 from __future__ import annotations
