@@ -5,8 +5,8 @@ Every material point of the axis is at r(x) = sum_a phi_a(x) r_a, where the r_a 
     phi = 1, x, s_i(x), g_k(x), S_ij(x) = integral from 0 to x of s_i' s_j'  (i <= j)
 
 (g_k: shapes of stretch; the S_ij carry the foreshortening, Bonaventura 2002, eq. 129). So the kinetic energy needs
-nothing of the link but the
-integrals of rho phi_a phi_b: it is exact, without truncation, and there is no sum over mass points at run time.
+nothing of the link but the integrals of rho phi_a phi_b: it is exact, without truncation, and there is no sum over mass
+points at run time.
 """
 
 from __future__ import annotations

@@ -542,8 +542,8 @@ LINK = f"{FOREARM}.flexible"
             {"tip_mass_kg": 1.0, "tip_inertia_kg_m2": [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]},
             f"{LINK}.tip_inertia_kg_m2 = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]: expected one",
         ),
-        ({"modes_stretch": 1}, f"{LINK}.ea_n is missing: expected a number greater than 0 where modes_stretch is 1"),
-        ({"rotary_inertia": True}, f"{LINK}.ea_n is missing: expected a number greater than 0 with rotary_inertia"),
+        ({"modes_stretch": 1}, f"{LINK}.ea_n is missing, expected a number greater than 0 where modes_stretch is 1"),
+        ({"rotary_inertia": True}, f"{LINK}.ea_n is missing, expected a number greater than 0 with rotary_inertia"),
         ({"shapes": "cantilver"}, f"{LINK}.shapes = \"cantilver\": expected 'cantilever', "),
         ({"lenght_m": 1.0}, f"{LINK}.lenght_m = 1.0: unknown key, expected one of "),
         (
