@@ -250,11 +250,17 @@ def test_beside_a_controller_only_its_own_coordinates_have_gains():
 
 def test_a_run_without_controller_and_thrusters_has_neither_tracking_nor_propellant(summary: dict):
     nothing = {"impulse_n_s": 0.0, "mass_g": 0.0, "pulses": 0, "by_thruster_n_s": {}}
-    free = {**summary, "tracking_error": {}, "estimation_error": {}, "propellant": nothing}
+    free = {**summary, "tracking_error": {}, "estimation_error": {}, "propellant": nothing, "applied": {}}
     tables = list(run_tables(free))
     assert titles(tables) == ["Run"]
     assert "propellant" not in printed(tables)
     assert "propellant" in printed(run_tables(summary))
+
+
+def test_the_largest_torques_are_shown_with_their_part_of_the_limit(summary: dict):
+    applied = {"motors_elbow_torque": {"unit": "N m", "max": 3.0, "limit": 40.0}}
+    tables = list(run_tables({**summary, "applied": applied}))
+    assert row(tables, "Actuators", "motors_elbow_torque") == ["motors_elbow_torque", "3", "7.5", "N", "m"]
 
 
 def test_what_contacts_bore_and_what_happened_to_them_is_shown(summary: dict):
