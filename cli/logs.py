@@ -9,10 +9,12 @@ import typer
 from rich.progress import Progress
 
 from granite.cli.arguments import AsJson, LogFile, Overwrite, Trust, say_own_files
+from granite.cli.completion import complete_bed, complete_log
 from granite.cli.endings import DIFFERS, FAULT, end
 from granite.cli.hints import command
 from granite.cli.screen import err, out, print_json
 from granite.config.errors import InputError, one_of
+from granite.config.loader import load
 from granite.config.whole_file import refuse_output, write_whole
 
 if TYPE_CHECKING:
@@ -83,7 +85,9 @@ def plot(
 
 
 def export(
-    log: LogFile,
+    log: Annotated[
+        Path | None, typer.Argument(metavar="LOG", help="a log that Granite recorded", autocompletion=complete_log)
+    ] = None,
     path: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="*.csv, *.parquet, *.mat, or *.mcap with the scene; default: a CSV"),
@@ -97,12 +101,24 @@ def export(
     topics: Annotated[
         str | None, typer.Option(metavar="NAMES", help="only these, e.g. truth,state; default: all")
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BED", help="instead of a log: dynamics of a testbed as C, *.c", autocompletion=complete_bed
+        ),
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write a log for other programs: a table, a rosbag2 folder, the log with its scene, or a layout for a viewer."""
+    """Write a log for other programs: a table, a rosbag2 folder, the log with its scene, or a layout for a viewer; or
+    the dynamics of a testbed as C code."""
     from granite.logs.export import SUFFIXES, export_log
     from granite.logs.log import read_log
 
+    if (log is None) == (model is None) or (model is not None and (layout or ros2 or topics)):
+        raise InputError(key="LOG", value=None if log is None else str(log), expected="a log, or --model BED alone")
+    if model is not None:
+        return _export_model(model, path, overwrite)
+    assert log is not None
     recorded = read_log(log)
     if ros2 is not None and (path or layout or topics):
         raise InputError("a table, too", key="--ros2", value=str(ros2), expected="it alone: the bag has all topics")
@@ -120,6 +136,15 @@ def export(
     n = export_log(recorded, path, named, overwrite)
     out.print(f"table: {path}, {recorded.ticks} rows of {n} signals", soft_wrap=True)
     end_if_incomplete(log, recorded)
+
+
+def _export_model(name: str, path: Path | None, overwrite: bool) -> None:
+    """Write the dynamics of a testbed as C."""
+    from granite.mrds.model_export import export_model
+
+    bed = load(name)
+    files = export_model(bed, path or Path(f"{bed.name.replace('/', '-')}.c"), overwrite)
+    out.print(f"model: {', '.join(map(str, files))}", soft_wrap=True)
 
 
 def _export_bag(recorded: Log, log: Path, folder: Path, overwrite: bool) -> None:

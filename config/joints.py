@@ -9,6 +9,8 @@ from pydantic import model_validator
 from granite.config.base import Angle, Direction, Name, NotNegative, Positive, Table, Vector
 from granite.config.errors import InputError
 
+#: keys of the joint's spring, by kind: stiffness, and the coordinate at which it is slack
+SPRING = {"revolute": ("stiffness_n_m_rad", "slack_rad"), "prismatic": ("stiffness_n_m", "slack_m")}
 #: keys of the joint's resistance, by kind: damping, Coulomb friction, and the rate below which the friction fades out
 RESISTANCE = {
     "revolute": ("damping_n_m_s", "friction_n_m", "friction_rate_rad_s"),
@@ -21,7 +23,8 @@ class Joint(Table):
 
     The child's frame is the parent's, moved by the origin, then the rotation, then the coordinate. Damping d and
     Coulomb friction f resist its rate v with d v + f v / sqrt(v^2 + v0^2). The controllers know these values; the
-    friction of the plant may differ: `simulation.joint_friction`.
+    friction of the plant may differ: `simulation.joint_friction`. A spring makes a flexible joint: k (q0 - q); with a
+    body for the rotor of a motor before it, and one for the link after it.
     """
 
     name: Name
@@ -41,11 +44,17 @@ class Joint(Table):
     damping_n_s_m: NotNegative = 0.0
     friction_n: NotNegative = 0.0
     friction_speed_m_s: Positive = 1e-3
+    #: of a revolute joint: spring [N m/rad] and the angle at which it is slack; of a prismatic one [N/m], [m]
+    stiffness_n_m_rad: NotNegative = 0.0
+    slack_rad: float = 0.0
+    stiffness_n_m: NotNegative = 0.0
+    slack_m: float = 0.0
 
     @model_validator(mode="after")
     def _resists_in_its_own_units(self) -> Joint:
         other = "prismatic" if self.kind == "revolute" else "revolute"
-        for key, wrong in zip(RESISTANCE[self.kind], RESISTANCE[other], strict=True):
+        keys, others = (*RESISTANCE[self.kind], *SPRING[self.kind]), (*RESISTANCE[other], *SPRING[other])
+        for key, wrong in zip(keys, others, strict=True):
             # A stored testbed has all keys, those of the other kind with their defaults.
             if getattr(self, wrong) != type(self).model_fields[wrong].default:
                 raise InputError(key=wrong, value=getattr(self, wrong), expected=f"{key} for a {self.kind} joint")
@@ -56,3 +65,9 @@ class Joint(Table):
         """Damping d, friction f and the rate v0, in the units of its kind."""
         damping, friction, rate = (getattr(self, key) for key in RESISTANCE[self.kind])
         return damping, friction, rate
+
+    @property
+    def spring(self) -> tuple[float, float]:
+        """Stiffness k and the coordinate q0 at which it is slack, in the units of its kind."""
+        stiffness, slack = (getattr(self, key) for key in SPRING[self.kind])
+        return stiffness, slack

@@ -138,6 +138,16 @@ def _dense(function: ca.Function) -> ca.Function:
     return ca.Function(names[0], symbols, results, *names[1:], options)
 
 
+def c_source(name: str, functions: list[ca.Function]) -> str:
+    """The C code that the library compiles, each function by its name with `name` before it."""
+    named = []
+    for function in map(_dense, functions):
+        symbols: list[Any] = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
+        ports = function.name_in(), function.name_out()
+        named.append(ca.Function(f"{name}_{function.name()}", symbols, function.call(symbols), *ports))
+    return _generate(name, named)
+
+
 def _generate(name: str, functions: list[ca.Function]) -> str:
     generator = ca.CodeGenerator(f"{name}.c")
     for function in functions:

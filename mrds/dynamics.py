@@ -97,10 +97,9 @@ class Dynamics:
         return sum((mass.kinetic_energy() for mass in self.tree.bodies), ca.SX(0))
 
     def potential_energy(self) -> ca.SX:
-        """Potential energy of gravity, zero at the world origin, and strain energy [J]."""
+        """Potential energy of gravity, zero at the world origin, and elastic energy [J]."""
         parts = [-b.mass * ca.dot(self.tree.gravity, self.tree.origin + b.p_OC) for b in self.tree.bodies]
-        parts += [link.strain_energy for link in self.tree.links.values()]
-        return sum(parts[1:], parts[0])
+        return sum(parts[1:], parts[0]) + self.tree.elastic_energy()
 
     def momentum(self) -> ca.SX:
         """Linear momentum [N s], then angular momentum about the world origin [N m s]."""

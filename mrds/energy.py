@@ -28,7 +28,7 @@ class Balance(NamedTuple):
 
     kinetic: float  #: [J]
     gravity: float  #: potential energy, zero with all mass at the world origin [J]
-    strain: float  #: [J]
+    strain: float  #: of flexible links and of springs in joints [J]
     momentum: Array  #: (3) linear [N s]
     angular_momentum: Array  #: (3) about the world origin [N m s]
     dissipation: float  #: power lost in the damping of flexible links [W]
@@ -89,10 +89,9 @@ def _of_module(module: Module) -> ca.Function:
     dynamics = Dynamics(tree)
     mass = sum(b.mass for b in tree.bodies)
     gravity = -mass * ca.dot(tree.gravity, dynamics.centre_of_mass())
-    strain = sum((link.strain_energy for link in tree.links.values()), ca.SX(0))
     # The elastic force is K q + D u: its derivative by u is D.
     dissipation = ca.dot(tree.u, ca.jacobian(tree.elastic_force(), tree.u) @ tree.u)
-    energies = ca.vertcat(dynamics.kinetic_energy(), gravity, strain, dissipation)
+    energies = ca.vertcat(dynamics.kinetic_energy(), gravity, tree.elastic_energy(), dissipation)
     return ca.Function(
         f"energy_{module.name}", [tree.q, tree.u], [ca.densify(energies), ca.densify(dynamics.momentum())]
     )

@@ -10,8 +10,10 @@ from granite.mrds.tree import Tree
 
 
 def stiffness(tree: Tree) -> NDArray[np.float64]:
-    """K (n_u x n_u) in numbers: the elastic force is K times the coordinates, which start at those of the modes."""
-    n = tree.u.numel()
-    force = tree.elastic_force()
-    K = ca.evalf(ca.densify(ca.jacobian(force, tree.q[tree.q.numel() - n :])))
-    return np.asarray(K, dtype=np.float64).reshape(n, n)
+    """K (n_u x n_u) in numbers: the elastic force of the links is K times the coordinates."""
+    n, modes = tree.u.numel(), sum(link.q.numel() for link in tree.links.values())
+    K = np.zeros((n, n))
+    # Springs in joints are no part of it: they depend on the coordinates of the joints alone.
+    block = ca.evalf(ca.densify(ca.jacobian(tree.elastic_force(), tree.q[tree.q.numel() - modes :])))
+    K[:, n - modes :] = np.asarray(block, dtype=np.float64).reshape(n, modes)
+    return K

@@ -77,10 +77,27 @@ class Tree:
         self.gravity = vector(spatial(module.gravity_m_s2))
 
     def elastic_force(self) -> ca.SX:
-        """K a + D a' of the flexible links (n_u): elastic and damping force on the left of the equations of motion."""
-        forces = [link.elastic_force for link in self.links.values()]
-        bent = ca.vertcat(*forces) if forces else ca.SX(0, 1)
-        return ca.vertcat(ca.SX(self.u.numel() - bent.numel(), 1), bent)
+        """K a + D a' of the flexible links, k (q - q0) of joints with springs (n_u), on the left of the equations."""
+        bent = ca.vertcat(ca.SX(0, 1), *(link.elastic_force for link in self.links.values()))
+        force = ca.vertcat(ca.SX(self.u.numel() - bent.numel(), 1), bent)
+        for i, (k, stretch) in self._springs().items():
+            force[i] = k * stretch
+        return force
+
+    def elastic_energy(self) -> ca.SX:
+        """Energy of the flexible links and of springs in joints [J]."""
+        energy = sum((link.strain_energy for link in self.links.values()), ca.SX(0))
+        return energy + sum((k * stretch**2 / 2 for k, stretch in self._springs().values()), ca.SX(0))
+
+    def _springs(self) -> dict[int, tuple[float, ca.SX]]:
+        """Of each joint with a spring, by its index in u: stiffness, and how far it is from where it is slack."""
+        joints, modes = self.module.joints_in_tree_order(), len(amplitudes(self.module))
+        springs = {}
+        for i, joint in enumerate(joints, start=len(self.velocities) - modes - len(joints)):
+            stiffness, slack = joint.spring
+            if stiffness:
+                springs[i] = stiffness, self.q[i - len(self.velocities)] - slack
+        return springs
 
     def point(self, body: str, position: tuple[float, ...]) -> PointFrame:
         """The frame at a point of a body; on a flexible link, that of the cross-section there.

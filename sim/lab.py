@@ -112,7 +112,9 @@ class Lab:
 
     def redundant(self) -> list[Redundancy]:
         """Redundant contacts so far: their forces were not unique, and those of least norm were used."""
-        return [redundancy(contacts, q) for contacts, q in self.plant.dependent.values()]
+        held = (redundancy(contacts, q) for contacts, q in self.plant.dependent.values())
+        # A start at full extension needs the dense solution, too, but its forces are unique.
+        return [one for one in held if one.redundant]
 
     def _contacts(self) -> tuple[Array, ...]:
         """The part of the truth that only testbeds with contacts or an audit have."""

@@ -51,6 +51,8 @@ class MotorErrors(Table):
     cogging_per_turn: Positive = 12.0
     #: by back-EMF the limit of the torque falls to zero at this rate; a motor that brakes has all of it
     no_load_rate_rad_s: Positive | None = None
+    #: time constant in which the torque follows its command (first order); none: at once
+    lag_s: Positive | None = None
     #: none: the torque acts on the joint itself
     gear: Gear | None = None
 

@@ -18,7 +18,7 @@ from granite.mrds.tree import Tree
 from granite.sim.plant.draws import by_name
 from granite.sim.plant.hoses import hose_forces
 from granite.sim.plant.joint_resistance import n_bristles, resistance
-from granite.sim.plant.motor_torque import gears_at_rest, motor_torque, n_gears
+from granite.sim.plant.motor_torque import drives_at_rest, motor_torque, n_drive_states
 from granite.sim.plant.plume import plume_forces
 from granite.sim.plant.table_forces import generalised, n_pads, table_forces
 
@@ -35,7 +35,7 @@ def lab_force(bed: Testbed, trees: list[Tree], time: ca.SX, inner: ca.SX, p: ca.
     thrust, torque, pushes, constants = ca.vertsplit(p, [0, n_t, n_t + n_m, n_t + n_held(bed), p.numel()])
     drawn = by_name(bed, constants)
     of_module = {tree.module.name: tree for tree in trees}
-    ends = np.cumsum([0, n_bristles(bed), n_gears(bed), n_pads(bed)]).tolist()
+    ends = np.cumsum([0, n_bristles(bed), n_drive_states(bed), n_pads(bed)]).tolist()
     deflections, gears, pads = ca.vertsplit(inner, ends)
     parts, bristle_rates = resistance(bed, of_module, deflections, drawn)
     q, u = (ca.vertcat(*(getattr(tree, name) for tree in trees)) for name in ("q", "u"))
@@ -59,12 +59,12 @@ def lab_force(bed: Testbed, trees: list[Tree], time: ca.SX, inner: ca.SX, p: ca.
 
 def n_inner(bed: Testbed) -> int:
     """Number of inner states of the lab: bristles of joints that stick, rotors behind gears, bristles of pads."""
-    return n_bristles(bed) + n_gears(bed) + n_pads(bed)
+    return n_bristles(bed) + n_drive_states(bed) + n_pads(bed)
 
 
 def initial_inner(bed: Testbed, q: Array, u: Array) -> Array:
     """The inner states at the start."""
-    return np.concatenate([np.zeros(n_bristles(bed)), gears_at_rest(bed, q, u), np.zeros(n_pads(bed))])
+    return np.concatenate([np.zeros(n_bristles(bed)), drives_at_rest(bed, q, u), np.zeros(n_pads(bed))])
 
 
 def n_thrusters(bed: Testbed) -> int:

@@ -1,4 +1,4 @@
-"""Torque of the motors at their joints: ripple, cogging, back-EMF, and gears with compliance and backlash."""
+"""Torque of the motors at their joints: lag, ripple, cogging, back-EMF, and gears with compliance and backlash."""
 
 from __future__ import annotations
 
@@ -29,36 +29,45 @@ def drives(bed: Testbed) -> list[_Drive]:
     return [_Drive(motor, device.simulated) for device in bed.devices_of(Motors).values() for motor in device.units]
 
 
-def n_gears(bed: Testbed) -> int:
-    """Number of inner states of gears: two for each motor with a compliant one."""
-    return 2 * sum(drive.errors.gear is not None for drive in drives(bed))
+def n_drive_states(bed: Testbed) -> int:
+    """Number of inner states of motors: one with a lag, two more with a compliant gear."""
+    return sum((d.errors.lag_s is not None) + 2 * (d.errors.gear is not None) for d in drives(bed))
 
 
 def motor_torque(
-    bed: Testbed, q: ca.SX, u: ca.SX, torque: ca.SX, gears: ca.SX, drawn: Mapping[str, ca.SX]
+    bed: Testbed, q: ca.SX, u: ca.SX, torque: ca.SX, inner: ca.SX, drawn: Mapping[str, ca.SX]
 ) -> tuple[ca.SX, ca.SX]:
-    """Generalised force of the motors on all modules, and the rates of the gears' inner states.
+    """Generalised force of the motors on all modules, and the rates of their inner states.
 
-    The inner states of a gear are angle and rate of its rotor, counted at the joint.
+    The inner state of a lag is the torque that follows, T tau' = command - tau; those of a gear are angle and rate of
+    its rotor, counted at the joint.
     """
-    total, rates, of_gears = ca.SX.zeros(u.numel()), [], iter(ca.vertsplit(gears) if gears.numel() else [])
+    total, rates, states = ca.SX.zeros(u.numel()), [], iter(ca.vertsplit(inner) if inner.numel() else [])
     for i, (motor, errors) in enumerate(drives(bed)):
         angle, rate = q[bed.layout.joint_q(motor.joint)], u[bed.layout.joint_u(motor.joint)]
+        follows = torque[i]
+        if errors.lag_s is not None:
+            follows = next(states)
+            rates.append((torque[i] - follows) / errors.lag_s)
         if errors.gear is None:
-            pushed = _electric(motor, errors, angle, rate, torque[i], drawn, i)
+            pushed = _electric(motor, errors, angle, rate, follows, drawn, i)
         else:
-            turned, speed = next(of_gears), next(of_gears)
+            turned, speed = next(states), next(states)
             pushed = _flanks(errors.gear, turned - angle, speed - rate)
-            given = _electric(motor, errors, turned, speed, torque[i], drawn, i)
+            given = _electric(motor, errors, turned, speed, follows, drawn, i)
             rates += [speed, (given - pushed) / errors.gear.rotor_inertia_kg_m2]
         total[bed.layout.joint_u(motor.joint)] += pushed
     return total, ca.vertcat(ca.SX(0, 1), *rates)
 
 
-def gears_at_rest(bed: Testbed, q: Array, u: Array) -> Array:
-    """The inner states of the gears at the start: in the middle of their backlash, without wind-up."""
-    geared = [drive.motor.joint for drive in drives(bed) if drive.errors.gear is not None]
-    return np.array([x for joint in geared for x in (q[bed.layout.joint_q(joint)], u[bed.layout.joint_u(joint)])])
+def drives_at_rest(bed: Testbed, q: Array, u: Array) -> Array:
+    """The inner states at the start: no torque, gears in the middle of their backlash without wind-up."""
+    states: list[float] = []
+    for motor, errors in drives(bed):
+        states += [] if errors.lag_s is None else [0.0]
+        if errors.gear is not None:
+            states += [float(q[bed.layout.joint_q(motor.joint)]), float(u[bed.layout.joint_u(motor.joint)])]
+    return np.array(states)
 
 
 def _electric(
@@ -86,7 +95,10 @@ def _flanks(gear: Gear, wind: ca.SX, speed: ca.SX) -> ca.SX:
 
 
 def refuse_stiff_gears(bed: Testbed, q: Array) -> None:
-    """Raise where the physics step is too long for a rotor and its joint on the flanks of their gear, at the start."""
+    """Raise where the physics step is too long for a lag, or for a rotor and its joint on the flanks of their gear."""
+    for motor, errors in drives(bed):
+        if errors.lag_s is not None:
+            refuse_faster(bed, 1 / errors.lag_s, f"the lag of the motor on '{motor.joint}' is short", "more lag_s")
     geared = [(drive.motor.joint, drive.errors.gear) for drive in drives(bed) if drive.errors.gear is not None]
     if not geared:
         return

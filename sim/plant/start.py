@@ -48,7 +48,8 @@ def refuse_unstable_step(bed: Testbed, sets: Sequence[ContactSet], q: Array) -> 
     Opening a contact makes a link faster: a step that is stable at the start need not be after it. The modes of a set
     that the start does not satisfy are not known before the run; there, a step that is too long ends the run.
     """
-    if not any(body.flexible for module in bed.modules for body in module.bodies):
+    springs = any(joint.spring[0] for module in bed.modules for joint in module.joints)
+    if not springs and not any(body.flexible for module in bed.modules for body in module.bodies):
         return
     for contacts in sets or (System(bed.modules).contact_set(),):
         gap, _ = contacts.errors(q, np.zeros(contacts.n_u), displacement=contacts.drive(0.0).displacement)

@@ -56,6 +56,19 @@ def torque_at(errors: dict[str, Any], torque: float, angle: float, seed: int = 1
     return float(moved.u[0] / 0.001 * INERTIA)
 
 
+def test_a_lag_follows_its_command_in_the_first_order() -> None:
+    """u = tau/I (t - T (1 - e^(-t/T)))."""
+    moved, lag = plant({"lag_s": 0.05}, 1.5), 0.05
+    for t in (0.02, 0.05, 0.2):
+        moved.advance(t)
+        assert moved.u[0] == pytest.approx(1.5 / INERTIA * (t - lag * (1 - math.exp(-t / lag))), rel=1e-6)
+
+
+def test_a_lag_shorter_than_the_step_is_refused() -> None:
+    with pytest.raises(InputError, match="the lag of the motor on 'joint' is short"):
+        plant({"lag_s": 1e-6})
+
+
 def test_back_emf_leaves_no_torque_at_the_no_load_rate() -> None:
     moved = plant({"no_load_rate_rad_s": 3.0}, 2.0)
     for t in (0.5, 1.0, 3.0):

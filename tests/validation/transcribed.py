@@ -9,7 +9,7 @@ TRANSCRIBED = {
     **dict.fromkeys(
         ["MRDS 10", "MRDS 12", "MRDS 14", "MRDS 15", "MRDS 16", "MRDS 27", "MRDS 29", "MRDS 30"], "printed module"
     ),
-    **dict.fromkeys(["MRDS 11", "MRDS 22", "MRDS 23", "FLX F21"], ""),
+    **dict.fromkeys(["MRDS 11", "MRDS 22", "MRDS 23", "FLX F21"], "^(?!granite sim|by Granite)"),
     **dict.fromkeys(["Lilly-Orin L01", "Lilly-Orin L02"], "recursion against dense"),
     "FLX F13": "by Mackay's recursion",
     "FLX F16": "^recursion against mass points",
