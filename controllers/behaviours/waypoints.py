@@ -126,9 +126,7 @@ class LegList(NamedTuple):
         return segments
 
 
-def leg_lists(
-    waypoints: Sequence[Waypoint], model: ControlModel, ramps: type[Segment] = Trapezoidal
-) -> list[LegList]:
+def leg_lists(waypoints: Sequence[Waypoint], model: ControlModel, ramps: type[Segment] = Trapezoidal) -> list[LegList]:
     """One list for all modules together, or one for each."""
     positions, layout = model.layout.positions, model.layout
     legs = [

@@ -94,7 +94,7 @@ def test_two_flexible_arms_turn_the_bar() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", ["example-5-5", "example-5-6"])
+@pytest.mark.parametrize("example", ["ex5-5", "ex5-6"])
 def test_sun25_least_strain_energy_in_space(example: str, claims: Claims) -> None:
     """Examples 5.5 and 5.6: less than 3e-4 J in his arms, whose drawings are lost."""
     summary = flown(f"spatial-dual-arm/{example}").summary
