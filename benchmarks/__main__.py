@@ -31,6 +31,7 @@ ALL = {
     "calibration": "calibration",
     "propellant": "propellant",
     "planning": "planning",
+    "prediction": "prediction",
     "realtime": "realtime",
     "operator": "operator_channel",
     "goals": "goals",

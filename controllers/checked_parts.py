@@ -116,7 +116,9 @@ def checked_behaviour(part: Any, kind: str, n_q: int, n_u: int, direct: list[int
 
 def checked_law(part: Any, kind: str, n_u: int, n_wrench: int) -> Any:
     """A law whose demands are checked."""
-    return CheckedPart(part, "control", kind, Demand, {"acceleration": n_u, "force": n_u, "wrench": n_wrench})
+    sizes = {"acceleration": n_u, "force": n_u, "wrench": n_wrench}
+    checked = CheckedPart(part, "control", kind, Demand, sizes)
+    return CheckedPart(checked, "control_ahead", kind, Demand, sizes) if hasattr(part, "control_ahead") else checked
 
 
 class _DirectSetpoints:

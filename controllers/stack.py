@@ -7,6 +7,7 @@ Equal inputs give equal outputs, bit for bit.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from granite.config.devices.gauge import Gauge
@@ -14,6 +15,7 @@ from granite.config.devices.grips import Grips
 from granite.config.parts import build, is_built_in
 from granite.config.records import Command, Demand, Reference, Sample, State
 from granite.config.testbed import Testbed
+from granite.controllers.behaviours.resuming import preview
 from granite.controllers.checked_parts import checked_behaviour, checked_estimator, checked_law
 from granite.controllers.distribution.actuation import Actuation
 from granite.controllers.estimation.gauges import GaugeReadings
@@ -60,6 +62,14 @@ class Stack:
     behaviour: RobotBehaviour
     law: ControlLaw
     actuation: ControlAllocation
+
+    def control(self, state: State, reference: Reference) -> Demand:
+        """The demand of the law; one with `control_ahead` may ask the behaviour for references to come."""
+        ahead = getattr(self.law, "control_ahead", None)
+        if ahead is None:
+            return self.law.control(state, reference)
+        demand: Demand = ahead(state, reference, partial(preview, self.behaviour, state))
+        return demand
 
 
 def build_stack(bed: Testbed) -> Stack:

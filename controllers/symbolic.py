@@ -97,6 +97,16 @@ class SymbolicBehaviour(SymbolicPart):
         reference: Reference = self.run(state=state)
         return reference
 
+    def preview(self, state: State, times: Array) -> list[Reference]:
+        """The references at later times [s], after the decision of this tick; nothing is remembered."""
+        later = [state._replace(t=t) for t in times.tolist()]
+        return [Reference(s.t, *self._motion(self.evaluate(state=s)), False) for s in later]
+
+    @staticmethod
+    def _motion(outputs: Mapping[str, Array]) -> tuple[Array, Array, Array]:
+        q, u, a = (outputs[f"reference_{name}"].ravel() for name in "qua")
+        return q, u, a
+
     compiled_form = FunctionPart.form
 
 

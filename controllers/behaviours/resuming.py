@@ -72,6 +72,17 @@ class Resuming:
         q, u, a, done, self._numbers[:], self._offset[:] = self._blend.split(self._blend.run((*arguments, *motion)))
         return decided._replace(t=state.t, q=q, u=u, a=a, done=bool(done[0]))
 
+    def preview(self, state: State, times: Array) -> list[Reference] | None:
+        """The references at later times [s], where the behaviour knows them; nothing is remembered."""
+        references = preview(self.behaviour, state, np.array([self.time(t) for t in times.tolist()]))
+        arguments = self._numbers, self._offset, self._held, self._most
+        blended = []
+        for t, one in zip(times.tolist(), references or (), strict=False):
+            motion = one.q, one.u, one.a, np.zeros(1)
+            q, u, a, *_ = self._blend.split(self._blend.run((np.array([t]), *arguments, *motion)))
+            blended.append(one._replace(t=t, q=q, u=u, a=a))
+        return blended if references is not None else None
+
     def compiled_form(self) -> CompiledForm | None:
         """The same in C, where the behaviour has a form in C."""
         form = form_of(self.behaviour, "decide")
@@ -89,6 +100,12 @@ class Resuming:
             kernels={"resuming_time": [self._time], "resuming": [self._blend]},
             entry="resuming_decide",
         )
+
+
+def preview(behaviour: RobotBehaviour, state: State, times: Array) -> list[Reference] | None:
+    """The references of a behaviour at later times [s]; None where it can't know them."""
+    method = getattr(behaviour, "preview", None)
+    return None if method is None else method(state, times)
 
 
 def _time_function() -> ca.Function:

@@ -6,6 +6,7 @@ KINDS = {
     "joint_pid": "joint_pid:JointPid",
     "object_impedance": "object_impedance:ObjectImpedance",
     "policy": "policy:Policy",
+    "predictive": "predictive:PredictiveControl",
     "reach_and_carry": "reach_and_carry:ReachAndCarry",
     "task_computed_torque": "task_computed_torque:TaskComputedTorque",
     "task_space": "task_space:TaskSpace",

@@ -42,7 +42,7 @@ class PartsInPython:
             self._reference = stack.behaviour.decide(self._state_in(row))
             record = pack_reference(self._reference)
         elif step == CONTROL:
-            self._demand = stack.law.control(self._state_in(row), self._reference_in(row))
+            self._demand = stack.control(self._state_in(row), self._reference_in(row))
             record = pack_demand(self._demand)
         else:
             records = self._state_in(row), self._reference_in(row), self._demand_in(row)

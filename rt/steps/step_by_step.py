@@ -53,7 +53,7 @@ class StepByStep:
         t1 = perf_counter()
         reference = stack.behaviour.decide(state)
         t2 = perf_counter()
-        demand = stack.law.control(state, reference)
+        demand = stack.control(state, reference)
         t3 = perf_counter()
         command = stack.actuation.allocate(state, reference, demand)
         t4 = perf_counter()
