@@ -33,6 +33,8 @@ _BASE, _JOINT, _HAND = 1.0, 1.0, 100.0
 
 #: in which time the arms come to rest after the catch [s]
 _ARM_STOPS_S = 0.5
+#: speed of the shoulder about the base, and error of the estimated speeds, in transit [m/s]
+_SLACK_M_S = 0.02
 #: how often the object in hand is looked at [s]
 _LOOKS_S = 0.25
 _AWAY = "the hand reports to hold, but the object is not there"
@@ -114,8 +116,12 @@ class CatchObject(StateMachine):
         return plan
 
     def leave_transit(self, now: Instant) -> str | None:
-        x, _, _, shoulder = self._seen(now.state)
-        return "reach" if float(np.linalg.norm(x - shoulder)) < self._options.reach_m else None
+        x, v, _, shoulder = self._seen(now.state)
+        left = float(np.linalg.norm(x - shoulder)) - self._options.reach_m
+        # Not earlier, even if both were twice as fast as they are: the ticks until then need no look.
+        speed = float(np.linalg.norm(v)) + float(np.linalg.norm(now.state.u[self._base[:2]])) + _SLACK_M_S
+        self.sleep(np.inf, left / (2 * speed))
+        return "reach" if left < 0 else None
 
     plan_transit = plan_accelerate
 

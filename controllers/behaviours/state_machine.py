@@ -207,7 +207,7 @@ class StateMachine:
         """Take the estimate of a tick before its conditions are looked at; a machine may keep a filter of its own."""
 
     def sleep(self, until: float, looks_s: float = math.inf) -> None:
-        """Of a state that is being entered: nothing but the grips and its time-out changes it before this time [s].
+        """Of a state that is entered or left: nothing but the grips and its time-out changes it before this time [s].
 
         With `looks_s` its conditions are looked at that often meanwhile.
         """
