@@ -64,7 +64,9 @@ def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, 
     return _loaded(functions, _library(name, functions, compiler))
 
 
-def compile_once(name: str, key: str | None, write: Callable[[], Iterable[ca.Function]]) -> dict[str, Kernel]:
+def compile_once(
+    name: str, key: str | None, write: Callable[[], Iterable[ca.Function]], seldom: str | None = None
+) -> dict[str, Kernel]:
     """The same, but the functions are written in symbols only where the cache does not have them.
 
     Writing a model in symbols takes longer than loading its code. An entry in the cache leads from the key, the code
@@ -78,17 +80,22 @@ def compile_once(name: str, key: str | None, write: Callable[[], Iterable[ca.Fun
         Everything that the functions follow from, beside the code of Granite itself; None where that is not known.
     write
         Writes the functions.
+    seldom
+        The last of them, if it is called so seldom that a quick compilation counts for more than a quick call.
     """
     compiler = find_compiler()
-    if compiler is None or key is None:
+    if compiler is None:
         return compile_functions(name, write())
+    if key is None:
+        functions = [_dense(f) for f in write()]
+        return _loaded(functions, _library(name, functions, compiler, seldom))
     digest = code_digest((key, own_code_hash(), ca.CasadiMeta.version()), compiler)
     cache = code_cache.trusted_cache()
     entry = cache / f"{name}-{digest[:24]}.json" if cache else None
     if entry and (kept := _kept(entry)):
         return kept
     functions = [_dense(f) for f in write()]
-    library = _library(name, functions, compiler)
+    library = _library(name, functions, compiler, seldom)
     if entry and library and library.parent == entry.parent:
         with contextlib.suppress(OSError):
             put_entry(entry, json.dumps([library.name, [f.name() for f in functions]]))
@@ -148,11 +155,12 @@ def c_source(name: str, functions: list[ca.Function]) -> str:
     return _generate(name, named)
 
 
-def _generate(name: str, functions: list[ca.Function]) -> str:
+def _generate(name: str, functions: list[ca.Function], seldom: str | None = None) -> str:
     generator = ca.CodeGenerator(f"{name}.c")
     for function in functions:
         generator.add(function)
-    return str(generator.dump())
+    before, head, after = str(generator.dump()).partition(f"/* {seldom}:(")
+    return f'{before}#pragma GCC optimize ("O0")\n{head}{after}' if head else before
 
 
 @functools.cache
@@ -166,6 +174,6 @@ def own_code_hash() -> str:
     return digest.hexdigest()
 
 
-def _library(name: str, functions: list[ca.Function], compiler: str) -> Path | None:
+def _library(name: str, functions: list[ca.Function], compiler: str, seldom: str | None = None) -> Path | None:
     """The library of the functions, from the cache or compiled; None where no disk has room for it."""
-    return compiled_library(name, _generate(name, functions), [f.name() for f in functions], compiler)
+    return compiled_library(name, _generate(name, functions, seldom), [f.name() for f in functions], compiler)

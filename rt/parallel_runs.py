@@ -52,7 +52,7 @@ class ParallelRuns(CompiledRun):
 
     def __init__(self, bed: Testbed, n: int, ticks: int) -> None:
         refuse_switching(bed)
-        run = Run(bed)
+        run = Run(bed, in_loop=False)
         if (parts := parts_in_python(run)) or not is_compilable(run):
             raise _refusal(bed, parts)
         super().__init__(run)

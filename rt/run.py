@@ -83,6 +83,8 @@ class Run:
         Names of the devices to simulate; None: all of them.
     rehearsal
         The emulated outside of the real drivers, instead of simulated devices.
+    in_loop
+        Whether the loop executes it: the steps are not compiled for a run that is compiled as a whole.
 
     Raises
     ------
@@ -91,7 +93,12 @@ class Run:
     """
 
     def __init__(
-        self, bed: Testbed, simulate: Collection[str] | None = None, rehearsal: Rehearsal | None = None
+        self,
+        bed: Testbed,
+        simulate: Collection[str] | None = None,
+        rehearsal: Rehearsal | None = None,
+        *,
+        in_loop: bool = True,
     ) -> None:
         with refused_where_it_fails(bed.name):
             bed = with_plan(bed)
@@ -112,7 +119,7 @@ class Run:
             self.modes = ModeParts(bed, self.stack)
             #: the steps from estimate to guard in compiled code; None: they are called in Python
             self.compiled_steps: CompiledSteps | None = None
-            if has_compiled_steps(bed):
+            if in_loop and has_compiled_steps(bed):
                 self.compiled_steps = CompiledSteps(bed, self.channels, self.stack, self.guard, self.modes)
             self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
         #: requests of operators

@@ -74,7 +74,7 @@ class _RepeatedRuns:
         key = f"{mode()} {json.dumps(content)}"
         prepared_law, prepared = self._runs.pop(key, (None, None))
         if prepared_law != law and not (prepared and prepared.take_gains(bed)):
-            run = Run(from_json(text))
+            run = Run(from_json(text), in_loop=False)
             prepared = CompiledRun(run) if is_compilable(run) else None
         if prepared is None or prepared.is_repeatable:
             self._runs[key] = law, prepared

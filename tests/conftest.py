@@ -1,5 +1,6 @@
 """What all tests share: random examples that are the same for everyone, unless HYPOTHESIS_PROFILE=explore asks for
-more; models in the virtual machine; and a budget of processor time for tests that are not marked slow."""
+more; models in the virtual machine; a budget of processor time for tests that are not marked slow; and models compiled
+quickly where these alone are run: it is the first run of most."""
 
 import os
 import signal
@@ -21,8 +22,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--validation-table", metavar="FILE", help="write the claims of tests/validation into this table")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """A suite in the background inherits that signals of the keyboard are ignored, and so would what it starts."""
+    if config.option.markexpr == "not slow":
+        os.environ.setdefault("GRANITE_OPTIMISATION", "-O0")
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 

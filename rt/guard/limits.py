@@ -106,7 +106,7 @@ class Limits:
             # Which limit does not hold takes as long again: it is asked for only where one does not.
             return [ca.Function("checked", given, [checked]), ca.Function("broken", given, [broken])]
 
-        kernels = compile_once("guard", bed.fingerprint, write)
+        kernels = compile_once("guard", bed.fingerprint, write, seldom="broken")
         #: `check` as a kernel
         self.checked = kernels["checked"]
         self.check, self._broken = self.checked.run, kernels["broken"].run

@@ -382,7 +382,9 @@ def variations(text: str) -> list[str]:
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("dimension", "base"), [("planar", "fixed"), ("spatial", "floating")])
+@pytest.mark.parametrize(
+    ("dimension", "base"), [pytest.param("planar", "fixed", marks=pytest.mark.slow), ("spatial", "floating")]
+)
 def test_an_odd_file_is_refused_in_one_sentence_or_makes_a_module(tmp_path: Path, dimension: str, base: str) -> None:
     mass = '<inertial><mass value="9"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
     made = 0

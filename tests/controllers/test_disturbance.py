@@ -102,9 +102,8 @@ def test_friction_that_is_not_known_is_no_fault_where_the_monitor_allows_for_it(
         assert flight.error_rad < 2e-3
 
 
-@pytest.mark.parametrize(
-    ("bed", "catches"), [("two-arm-catch/harsh", 1), pytest.param("leap/harsh", 2, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("bed", "catches"), [("two-arm-catch/harsh", 1), ("leap/harsh", 2)])
 def test_hands_close_in_a_harsh_lab_and_torques_do_not_jump(bed: str, catches: int):
     log = simulate_in_memory(load(bed, {"seed": 2020}))
     assert log.summary["ended"] == "completed", log.summary["text"]

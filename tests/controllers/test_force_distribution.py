@@ -21,6 +21,7 @@ from granite.controllers.distribution.reduction import assign, write
 from granite.controllers.stack import build_stack
 from granite.kernels.c_compiler import find_compiler
 from granite.kernels.compilation import mode
+from tests.support.quick_cases import quick
 from tests.support.random_grasps import CASES, LIMIT, Case, draw
 from tests.support.random_grasps import case as case_of
 
@@ -259,7 +260,7 @@ def test_arrays_of_another_size_are_refused() -> None:
         distribution(case.name).solve(draw(case, rng)._replace(load=np.zeros(6)))
 
 
-@pytest.mark.parametrize("bed", ["free-flyer", "fixed-dual-arm/carry"])
+@pytest.mark.parametrize("bed", quick(["free-flyer", "fixed-dual-arm/carry"], "fixed-dual-arm/carry"))
 def test_a_run_does_not_import_cvxpy_once_its_functions_are_compiled(bed: str) -> None:
     """It takes two seconds; a bed without a distribution never needs it, the other one only for an empty cache."""
     if find_compiler() is None:

@@ -73,7 +73,9 @@ def test_a_plan_is_kept_and_replaces_the_solver(monkeypatch: pytest.MonkeyPatch)
         ({"objective": "time"}, {}, r"duration_s.*expected none, because time finds it"),
         ({"target": {"base_z_m": 1.0}}, {}, r"behaviour\.target\.base_z_m: no such coordinate"),
         ({"target": {"base_x_m": 9.0}}, {}, r"behaviour\.target\.base_x_m: expected 0\.3 to 3\.36"),
-        ({"duration_s": 4.0, "nodes": 20}, {}, "no path was found.*a longer duration_s"),
+        pytest.param(
+            {"duration_s": 4.0, "nodes": 20}, {}, "no path was found.*a longer duration_s", marks=pytest.mark.slow
+        ),
         (
             {},
             {"safety.keep_out": [{"name": "post", "disc": {"position_m": [2.0, 1.8], "radius_m": 0.1}}]},

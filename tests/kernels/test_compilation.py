@@ -10,6 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
+import casadi as ca
 import grimp
 import numpy as np
 import pytest
@@ -38,10 +39,13 @@ def bits(array: Array) -> bytes:
 
 
 @needs_compiler
-@pytest.mark.parametrize("dimension", ["planar", "spatial"])
-def test_compiled_and_interpreted_functions_give_the_same_bits(dimension: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("dimension", "level"), [("planar", "-O0"), ("planar", "-O1"), ("spatial", "-O1")])
+def test_compiled_and_interpreted_functions_give_the_same_bits(
+    dimension: str, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every function of a model, on ordinary and on very large arguments: gcc's sincos is no exception."""
     module, rng = random_module(800, dimension, "floating", 3), np.random.default_rng(17)
+    monkeypatch.setattr(library, "FLAGS", (level, *library.FLAGS[1:]))
     compiled = compile_functions(module.name, functions(module))
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
     interpreted = compile_functions(module.name, functions(module))
@@ -50,6 +54,22 @@ def test_compiled_and_interpreted_functions_give_the_same_bits(dimension: str, m
         for scale in (1.0, 1.0, 1.0, 10.0, 1e4) * 20:
             arguments = [scale * rng.normal(size=argument.size) for argument in kernel.inputs]
             assert bits(kernel.run(arguments)) == bits(interpreted[name].run(arguments)), name
+
+
+@needs_compiler
+def test_the_last_function_is_compiled_quickly_where_it_is_called_seldom(cache: Path) -> None:
+    x = ca.SX.sym("x", 3)
+    many = [ca.Function(name, [x], [ca.sin(x) / x * factor]) for name, factor in (("often", 2), ("seldom", 3))]
+    source = compilation._generate("two", many, "seldom")
+    before, pragma, after = source.partition('#pragma GCC optimize ("O0")')
+    assert pragma
+    assert "/* often:(" in before
+    assert after.startswith("\n/* seldom:(")
+    for key in ("a key", None):
+        kernels = compilation.compile_once("two", key, lambda: many, seldom="seldom")
+        argument = np.array([0.3, -1.7, 12.5])
+        for function in many:
+            assert bits(kernels[function.name()].run((argument,))) == bits(np.array(function(argument)).ravel())
 
 
 def test_without_a_compiler_functions_still_run(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,8 +132,8 @@ def test_whole_numbers_are_numbers_and_not_other_bits(own: str) -> None:
     [
         ("too long", r"own.py:Law' gave force of shape \(6,\), expected \(5,\)"),
         ("changes the state", "read-only"),
-        ("another record", "own.py:Law' returned State, expected Demand"),
-        ("exits", "SystemExit"),
+        pytest.param("another record", "own.py:Law' returned State, expected Demand", marks=pytest.mark.slow),
+        pytest.param("exits", "SystemExit", marks=pytest.mark.slow),
     ],
 )
 def test_a_law_that_misbehaves_ends_the_run_as_a_fault_with_its_log(own: str, mode: str, said: str) -> None:

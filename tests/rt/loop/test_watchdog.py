@@ -128,7 +128,13 @@ def test_a_silent_actuator_is_named_twice_as_the_fault_and_as_not_confirmed():
     assert log.summary["not_stopped"] == {"motors": "status SILENT"}
 
 
-@pytest.mark.parametrize("options", [{"fails": "close"}, {"blocks": "close"}], ids=["raises", "blocks"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"fails": "close"}, id="raises", marks=pytest.mark.slow),
+        pytest.param({"blocks": "close"}, id="blocks"),
+    ],
+)
 def test_a_device_that_can_not_be_closed_keeps_neither_the_others_open_nor_the_outcome(options, tmp_path, monkeypatch):
     run = run_with_driver(tmp_path, {"duration_s": 0.1}, **options)
     closed = []

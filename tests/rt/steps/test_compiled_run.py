@@ -184,7 +184,7 @@ def test_contacts_that_depend_on_each_other_have_the_bits_of_the_loop(monkeypatc
     assert_equal_to_the_bit(load("fixed-dual-arm/carry", ["loop.duration_s=0.05"]))
 
 
-@pytest.mark.parametrize("name", ["free-flyer", "fixed-dual-arm/carry"])
+@pytest.mark.parametrize("name", quick(["free-flyer", "fixed-dual-arm/carry"], "free-flyer"))
 def test_an_audit_has_the_bits_of_the_loop(name: str):
     assert_equal_to_the_bit(load(name, ["loop.duration_s=0.3", "simulation.audit=true"]))
 
@@ -375,10 +375,11 @@ def test_rows_that_are_not_kept_are_those_of_a_run_that_is_and_make_room_for_the
 @pytest.mark.parametrize(
     ("name", "changes", "parts"),
     [
-        (
+        pytest.param(
             "two-arm-catch",
             ['simulation.events=[{at_s=1, kind="fault", device="grips", what="stays_open", unit="grasp"}]'],
             ["devices.grips"],
+            marks=pytest.mark.slow,
         ),
         ("mrds-1", [], ["estimator", "behaviour", "law", "actuation"]),
     ],
