@@ -20,7 +20,7 @@ from granite.config.records import Array, Command, Demand, Frame, Reference, Sam
 from granite.config.testbed import Testbed
 from granite.kernels.compilation import compile_functions
 from granite.kernels.compiled_form import CompiledForm, form_of, in_turn
-from granite.kernels.function_part import OWN, FunctionPart, Size, TimeTable, named_function
+from granite.kernels.function_part import OWN, FunctionPart, KernelChoice, Size, TimeTable, named_function
 from granite.kernels.kernel import Kernel
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class SymbolicPart(FunctionPart):
         Tables over time: `row_legs` of the function is the row of `tables["legs"]` in force.
     changes
         Of a function that changes the record of another part: how many numbers the entries of that record have.
+    choice
+        Which of several functions is in force: of a part with one for each contact set.
 
     Raises
     ------
@@ -60,18 +62,19 @@ class SymbolicPart(FunctionPart):
     def __init__(
         self,
         bed: Testbed,
-        function: ca.Function | Kernel,
+        function: ca.Function | Kernel | list[Kernel],
         parameters: Mapping[str, ArrayLike] | None = None,
         memory: Mapping[str, ArrayLike] | None = None,
         otherwise: Mapping[str, Array] | None = None,
         tables: Mapping[str, TimeTable] | None = None,
         changes: Mapping[str, Size] | None = None,
+        choice: KernelChoice | None = None,
     ) -> None:
-        if not isinstance(function, Kernel):
+        if isinstance(function, ca.Function):
             own = _of_a_user(function)
             function = compile_functions(own.name(), [own])[own.name()]
         numbers = _numbers(parameters), _numbers(memory)
-        super().__init__(self.verb, function, *numbers, record_sizes(bed), otherwise, tables, changes)
+        super().__init__(self.verb, function, *numbers, record_sizes(bed), otherwise, tables, changes, choice)
 
 
 class SymbolicLaw(SymbolicPart):

@@ -14,8 +14,8 @@ Entries of its record that the function does not give have the values of `otherw
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import casadi as ca
 import numpy as np
@@ -60,15 +60,25 @@ class TimeTable(NamedTuple):
         return row
 
 
+class KernelChoice(Protocol):
+    """Which of several functions is in force: that of the contact set that the grips report."""
+
+    reports: Array  #: (sets, grips)
+    index: Array  #: of the function in force, from tick to tick
+
+    def follow(self, holding: Array) -> int:
+        """The index for a report."""
+
+
 class FunctionPart:
-    """One function of named numbers.
+    """One function of named numbers, or one of several with the same names.
 
     Parameters
     ----------
     verb
         The step that it is: a key of `VERBS`.
     kernel
-        The function, whose inputs and outputs have the names above.
+        The function, whose inputs and outputs have the names above; several with a `choice`, NAME_0 and so on.
     parameters, memory
         The arrays behind `parameter_...` and `memory_...`, by name; both forms use these very arrays.
     sizes
@@ -79,6 +89,8 @@ class FunctionPart:
         The tables behind `row_...`, by name.
     changes
         Of a part that changes the record of another one: how many numbers the entries of that record have.
+    choice
+        Which of several functions is in force.
 
     Raises
     ------
@@ -89,18 +101,20 @@ class FunctionPart:
     def __init__(
         self,
         verb: str,
-        kernel: Kernel,
+        kernel: Kernel | Sequence[Kernel],
         parameters: Mapping[str, Array],
         memory: Mapping[str, Array],
         sizes: Mapping[str, Size],
         otherwise: Mapping[str, Array] | None = None,
         tables: Mapping[str, TimeTable] | None = None,
         changes: Mapping[str, Size] | None = None,
+        choice: KernelChoice | None = None,
     ) -> None:
         self.parameters, self.memory, self.tables = dict(parameters), dict(memory), dict(tables or {})
-        self._kernel, self._sizes, self._changes, self._verb = kernel, sizes, changes, VERBS[verb]
-        f = kernel.function
-        self.name: str = f.name()
+        self._kernels = [kernel] if isinstance(kernel, Kernel) else list(kernel)
+        self._sizes, self._changes, self._verb, self._choice = sizes, changes, VERBS[verb], choice
+        f = self._kernels[0].function
+        self.name: str = f.name().removesuffix("_0") if choice else f.name()
         self._inputs: list[str] = f.name_in()
         self._outputs: list[str] = f.name_out()
         topic = self._verb.topic
@@ -119,7 +133,8 @@ class FunctionPart:
     def evaluate(self, **records: Any) -> dict[str, Array]:
         """The function's outputs by name; the memory stays as it was."""
         arguments = [self._argument(port, records) for port in self._inputs]
-        return dict(zip(self._outputs, self._kernel.split(self._kernel.run(arguments)), strict=True))
+        kernel = self._kernels[self._choice.follow(records["state"].holding) if self._choice else 0]
+        return dict(zip(self._outputs, kernel.split(kernel.run(arguments)), strict=True))
 
     def finish(self, outputs: Mapping[str, Array], **records: Any) -> Any:
         """Keep the memory of these outputs; the record with them."""
@@ -137,7 +152,7 @@ class FunctionPart:
 
     def form(self) -> CompiledForm:
         """The same in C."""
-        f, topic = self._kernel.function, self._verb.topic
+        f, topic, choice = self._kernels[0].function, self._verb.topic, self._choice
         binding = [f"k->arg[{i}] = {self._address(port, f.numel_in(i))};" for i, port in enumerate(self._inputs)]
         ends, after = [], 0
         for i, port in enumerate(self._outputs):
@@ -159,12 +174,22 @@ class FunctionPart:
         ]
         if self._changes is None:
             filled.append(f"row[ROW_{topic.upper()}_T] = row[ROW_{self._verb.reads[0].upper()}_T];")
+        chosen, index = [], "0"
+        if choice is not None:
+            index = "(int)set"
+            n_sets, n_grips = choice.reports.shape
+            chosen.append(f"double set = m->{self.name}_set[0];")
+            if n_grips:
+                reports = f"p->{self.name}_sets, {n_sets}, {n_grips}, row + ROW_STATE_HOLDING"
+                chosen.append(f"set = equal_row({reports}, set);")
+            ends.append(f"m->{self.name}_set[0] = set;")
         lines = [
             f"/* {self.name}, from its declaration. */",
             f"static int {self.name}_step(const struct parameters *p, struct memory *m, const struct kernels *ks, "
             "double *row)",
             "{",
-            f"    const struct kernel *k = ks->{self.name};",
+            *(f"    {line}" for line in chosen),
+            f"    const struct kernel *k = ks->{self.name} + {index};",
             f"    double after[{after + 1}];",
             *(f"    {line}" for line in [*binding, "evaluate(k);", *ends, *filled, "(void)p, (void)m, (void)after;"]),
             "    return 1;",
@@ -173,11 +198,14 @@ class FunctionPart:
         tables = {f"{self.name}_{key}_rows": table.rows for key, table in self.tables.items()}
         times = {f"{self.name}_{key}_times": table.times for key, table in self.tables.items()}
         own = {f"{self.name}_{key}": value for key, value in self.parameters.items()}
+        memory = {f"{self.name}_{key}": value for key, value in self.memory.items()}
+        if choice is not None:
+            own[f"{self.name}_sets"], memory[f"{self.name}_set"] = choice.reports, choice.index
         return CompiledForm(
             ("\n".join(lines),),
             parameters={**own, **rest, **times, **tables},
-            memory={f"{self.name}_{key}": value for key, value in self.memory.items()},
-            kernels={self.name: [self._kernel]},
+            memory=memory,
+            kernels={self.name: self._kernels},
             entry=f"{self.name}_step",
         )
 

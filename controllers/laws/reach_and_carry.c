@@ -10,7 +10,7 @@ static int reach_and_carry_control(const struct parameters *p, struct memory *m,
         has_weight |= row[ROW_REFERENCE_TASK + CARRY_WEIGHT + i] != 0;
     if (holds && has_weight)
         return m->carries[0] && object_impedance_control(p, m, ks, row);
-    if (!task_space_control(p, m, ks, row))
+    if (!task_space_step(p, m, ks, row))
         return 0;
     copy(row + ROW_DEMAND_DISTRIBUTION, p->carry_idle, CARRY_IDLE);
     m->carries[0] = 0;

@@ -18,8 +18,7 @@ weights come with the reference (`controllers/behaviours/tasks.py`).
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -29,18 +28,25 @@ from granite.config.devices.momentum_wheel import rate_limits
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
 from granite.config.gains import LiveGain, around
-from granite.config.records import NOTHING, Array, Demand, Reference, State
+from granite.config.records import Array, Demand, Reference, State
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.tasks import CENTRE, TaskLayout
 from granite.controllers.contact_sets import ReportedContactSet
 from granite.controllers.distribution.quadratic_program import QuadraticProgram
 from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.controllers.model import ControlModel
+from granite.controllers.symbolic import SymbolicLaw
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.kernels.compilation import compile_once
-from granite.kernels.compiled_form import CompiledForm
 from granite.mrds.dynamics import force_on_root
 from granite.mrds.elimination import eliminate
+
+#: inputs of the function of a contact set, and of the programme that the Python form solves
+_INPUTS = [
+    "state_q", "state_u", "state_disturbance", "reference_q", "reference_u", "reference_a", "reference_task",
+    "parameter_stiffness", "parameter_damping", "parameter_target_gains",
+]  # fmt: skip
+_PROGRAMME = ("H", "f", "upper", "lower", "u0", "U", "B")
 
 
 class TaskGain(Table):
@@ -50,7 +56,7 @@ class TaskGain(Table):
     damping_1_s: NotNegative
 
 
-class TaskSpace:
+class TaskSpace(SymbolicLaw):
     """The law with the gains of a testbed."""
 
     class Options(ComputedTorque.Options):
@@ -96,121 +102,98 @@ class TaskSpace:
 
     def __init__(self, options: Options, model: ControlModel) -> None:
         bed = model.bed
-        self._n_wrench, self._undisturbed = model.n_wrench, np.zeros(model.n)
         gains = [options.gain(c.name, c.name in model.layout.joints) for c in model.layout.velocities]
-        #: current gains of the coordinates, which may be changed between two ticks
-        self.stiffness, self.damping = (np.array([gain[i] for gain in gains]) for i in (0, 1))
+        parameters = {name: np.array([gain[i] for gain in gains]) for i, name in enumerate(("stiffness", "damping"))}
         #: stiffness and damping of points, then of the mass centre
-        self.target_gains: Array = np.array(
+        parameters["target_gains"] = np.array(
             [gain for table in (options.points, options.centre) for gain in (table.stiffness_1_s2, table.damping_1_s)]
         )
         controlled = (model.layout.u[module.name] for module in bed.controlled)
         self._tuned = np.array([i for part in controlled for i in range(part.start, part.stop)], dtype=int)
         layout, sets = TaskLayout(bed), model.contact_sets
-        key = bed.fingerprint and f"{bed.fingerprint} {options.effort} {bed.control.allocation.torque_weight_1_m}"
+        key = bed.fingerprint and f"{bed.fingerprint} {options.effort}"
 
         def write() -> list[ca.Function]:
-            return [_function(model, layout, options, gripped, f"tasks_{i}") for i, gripped in enumerate(sets)]
+            return [_function(model, layout, options, gripped, f"task_space_{i}") for i, gripped in enumerate(sets)]
 
         kernels = compile_once("task_space", key, write)
-        self._kernels = [kernels[f"tasks_{i}"] for i in range(len(sets))]
-        self._contacts = ReportedContactSet(model)
-        force = np.concatenate([NOTHING, *(_wrench_bounds(model))])
-        torque = np.array([motor.torque_limit_n_m for motor in bed.motors])
-        self._upper = np.concatenate([torque, force])
-        self._wheels = [(i, model.driven[i], limit) for i, limit in rate_limits(bed).items()]
-        m = len(self._upper)
-        self._no_rows, self._sense = np.zeros((0, m)), np.zeros(m, dtype=np.int32)
-        #: of each wrench its slice of x, the weights of its root in the task, and its slice of the demand
-        self._wrenches: list[tuple[slice, slice, slice]] = []
-        at = len(torque)
-        for device in bed.devices_of(Thrusters).values():
-            module = device.pushed(bed)
-            root, own = model.layout.root_u(module), model.wrench_slice(module)
-            size = own.stop - own.start
-            self._wrenches.append((slice(at, at + size), slice(1 + root.start, 1 + root.stop), own))
-            at += size
-
-    def compiled_form(self) -> CompiledForm:
-        """The same in C, for ticks in which no actuator is at its bound."""
-        parts, roots, in_demand = zip(*self._wrenches, strict=True) if self._wrenches else ((), (), ())
-        return CompiledForm(
-            (Path(__file__).with_suffix(".c"),),
-            {
-                "LAW_GRIPS": self._contacts.reports.shape[1],
-                "LAW_SETS": len(self._kernels),
-                "LAW_ACTUATORS": len(self._upper),
-                "LAW_WHEELS": len(self._wheels),
-                "LAW_WRENCHES": len(self._wrenches),
-                "LAW_N_WRENCH": self._n_wrench,
-            },
-            {
-                "LAW_WHEEL": [i for i, _, _ in self._wheels],
-                "LAW_WHEEL_VELOCITY": [at for _, at, _ in self._wheels],
-                "LAW_WRENCH": [part.start for part in parts],
-                "LAW_WRENCH_SIZE": [part.stop - part.start for part in parts],
-                "LAW_WRENCH_START": [own.start for own in in_demand],
-                "LAW_ROOT": [root.start for root in roots],
-            },
-            parameters={
-                "law_stiffness": self.stiffness,
-                "law_damping": self.damping,
-                "law_target_gains": self.target_gains,
-                "law_sets": self._contacts.reports,
-                "law_upper": self._upper,
-                "law_wheel_limit": np.array([limit for _, _, limit in self._wheels]),
-            },
-            memory={"law_set": self._contacts.index},
-            kernels={"task_space": self._kernels},
-            entry="task_space_control",
-        )
+        in_order = [kernels[f"task_space_{i}"] for i in range(len(sets))]
+        super().__init__(bed, in_order, parameters, choice=ReportedContactSet(model))
+        self._wrenches = _wrenches(model)
 
     def tune(self, values: Array) -> None:
         """Set the gains of `Options.live_gains`."""
-        n = 2 * len(self._tuned)
-        self.stiffness[self._tuned], self.damping[self._tuned] = values[:n].reshape(2, -1)
-        self.target_gains[: len(values) - n] = values[n:]
+        n, gains = 2 * len(self._tuned), self.parameters
+        gains["stiffness"][self._tuned], gains["damping"][self._tuned] = values[:n].reshape(2, -1)
+        gains["target_gains"][: len(values) - n] = values[n:]
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Accelerations, and the generalised force of the best torques and wrenches."""
-        kernel = self._kernels[self._contacts.follow(state.holding)]
-        gains = self.stiffness, self.damping, self.target_gains
-        d = state.disturbance if len(state.disturbance) else self._undisturbed
-        given = state.q, state.u, d, reference.q, reference.u, reference.a, reference.task, *gains
-        x, acceleration, force, H, f, u0, U, B = kernel.split(kernel.run(given))
-        upper, lower = self._upper.copy(), -self._upper
-        for i, at, limit in self._wheels:
-            rate = state.u.item(at)
-            upper[i], lower[i] = (0.0 if rate >= limit else upper[i]), (0.0 if rate <= -limit else lower[i])
-        for part, root, _ in self._wrenches:
-            if not reference.task[root].any():  # a root without a task coasts
-                upper[part] = lower[part] = 0.0
-        if not ((lower <= x) & (x <= upper)).all():
-            H = np.ascontiguousarray(H)
-            solution = QuadraticProgram(H, f, self._no_rows, upper, lower, self._sense).solve()
+        outputs = self.evaluate(state=state, reference=reference)
+        if outputs["python_needed"]:
+            H, f, upper, lower, u0, U, B = (outputs[f"python_{name}"] for name in _PROGRAMME)
+            no_rows, sense = np.zeros((0, len(f))), np.zeros(len(f), dtype=np.int32)
+            solution = QuadraticProgram(np.ascontiguousarray(H), f, no_rows, upper, lower, sense).solve()
             # No torques are known: the guard ends the run, because the demand is not finite.
-            x = solution.x if solution.is_optimal else np.full(len(upper), np.nan)
-            acceleration, force = u0 + U @ x, B @ x
-        wrench = np.zeros(self._n_wrench)
-        for part, _, own in self._wrenches:
-            wrench[own] = x[part]
-        return Demand(state.t, acceleration, force, wrench, NOTHING)
+            x = solution.x if solution.is_optimal else np.full(len(f), np.nan)
+            wrench = np.zeros(len(outputs["demand_wrench"]))
+            for part, _, own in self._wrenches:
+                wrench[own] = x[part]
+            outputs |= {"demand_acceleration": u0 + U @ x, "demand_force": B @ x, "demand_wrench": wrench}
+        demand: Demand = self.finish(outputs, state=state, reference=reference)
+        return demand
+
+    compiled_form = SymbolicLaw.form
 
 
-def _wrench_bounds(model: ControlModel) -> list[Array]:
-    """Most of each component of the wrench of each device of thrusters [N, N m]."""
-    bounds = []
+class _Wrench(NamedTuple):
+    """Of a device of thrusters: what belongs to its wrench."""
+
+    actuators: slice  #: among x
+    weights: slice  #: of its root in the task
+    demanded: slice  #: in the demand
+
+
+def _wrenches(model: ControlModel) -> list[_Wrench]:
+    wrenches, at = [], len(model.driven)
+    for device in model.bed.devices_of(Thrusters).values():
+        module = device.pushed(model.bed)
+        root, own = model.layout.root_u(module), model.wrench_slice(module)
+        size = own.stop - own.start
+        wrenches.append(_Wrench(slice(at, at + size), slice(1 + root.start, 1 + root.stop), own))
+        at += size
+    return wrenches
+
+
+def _bounds(model: ControlModel, layout: TaskLayout) -> ca.Function:
+    """(x, u, task) -> upper and lower bounds of x [N m, N], whether x is outside of them, and the demanded wrench."""
+    limits = [motor.torque_limit_n_m for motor in model.bed.motors]
     for device in model.bed.devices_of(Thrusters).values():
         wrenches = thruster_matrix(device, device.pushed(model.bed).dimension) * available_thrust(device)
-        bounds.append(np.minimum(np.maximum(wrenches, 0.0).sum(axis=1), np.maximum(-wrenches, 0.0).sum(axis=1)))
-    return bounds
+        limits += np.minimum(np.maximum(wrenches, 0.0).sum(axis=1), np.maximum(-wrenches, 0.0).sum(axis=1)).tolist()
+    x, u, task = ca.SX.sym("x", len(limits)), ca.SX.sym("u", model.n), ca.SX.sym("task", layout.size)
+    upper, lower, wrench = ca.SX(limits), -ca.SX(limits), ca.SX.zeros(model.n_wrench)
+    for i, limit in rate_limits(model.bed).items():
+        rate = u[model.driven[i]]
+        upper[i], lower[i] = ca.if_else(rate >= limit, 0.0, upper[i]), ca.if_else(rate <= -limit, 0.0, lower[i])
+    for actuators, weights, demanded in _wrenches(model):
+        has_task = ca.SX(0)
+        for weight in ca.vertsplit(task[weights]):
+            has_task = ca.logic_or(has_task, weight != 0)
+        for i in range(actuators.start, actuators.stop):  # a root without a task coasts
+            upper[i], lower[i] = ca.if_else(has_task, upper[i], 0.0), ca.if_else(has_task, lower[i], 0.0)
+        wrench[demanded] = x[actuators]
+    is_within = ca.SX(1)
+    for i in range(len(limits)):
+        is_within = ca.logic_and(is_within, ca.logic_and(lower[i] <= x[i], x[i] <= upper[i]))
+    outputs = [ca.densify(part) for part in (upper, lower, ca.logic_not(is_within), wrench)]
+    return ca.Function("bounds", [x, u, task], outputs)
 
 
 def _function(
     model: ControlModel, layout: TaskLayout, options: TaskSpace.Options, gripped: frozenset[str], name: str
 ) -> ca.Function:
-    """(q, u, disturbance, q_ref, u_ref, a_ref, task, K_p, K_v, gains of targets) -> the optimum without bounds, its
-    acceleration and force; H and f of the programme, u0, U, and B of the force B x."""
+    """The demand of the optimum without bounds, whether it exceeds one, and the programme: H, f, bounds; u0, U, B."""
     actuators = [ca.SX.sym("tau", len(model.driven))]
     effort = [1.0] * len(model.driven)
     force = model.torque_force(actuators[0])
@@ -240,7 +223,12 @@ def _function(
     f = R.T @ (weight * (J @ u0 + error))
     free = _free_optimum(R.shape[1])(H, f)
     given.insert(2, d)
-    return ca.Function(name, given, [ca.densify(part) for part in (free, u0 + U @ free, B @ free, H, f, u0, U, B)])
+    upper, lower, is_outside, demanded = _bounds(model, layout)(free, u, given[6])
+    outputs: dict[str, Any] = {"demand_acceleration": u0 + U @ free, "demand_force": B @ free}
+    outputs |= {"demand_wrench": demanded, "python_needed": is_outside}
+    programme = zip(_PROGRAMME, (H, f, upper, lower, u0, U, B), strict=True)
+    outputs |= {f"python_{what}": value for what, value in programme}
+    return ca.Function(name, given, [ca.densify(value) for value in outputs.values()], _INPUTS, list(outputs))
 
 
 def _free_optimum(n: int) -> ca.Function:
