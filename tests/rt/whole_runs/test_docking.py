@@ -134,6 +134,7 @@ def test_ports_that_never_hold_end_in_a_hold_after_the_last_attempt() -> None:
     assert is_safe(log)
 
 
+@pytest.mark.slow
 def test_a_chaser_behind_the_port_holds() -> None:
     behind = {"simulation.initial.one_base_x_m": 0.4, "simulation.initial.one_base_y_m": 2.2, "loop.duration_s": 1.0}
     assert states(docked(**behind)) == ["approach", "halt"]
