@@ -22,7 +22,7 @@ from granite.config.records import Array
 from granite.config.run_modes import RunMode
 from granite.config.testbed import Testbed
 from granite.console.health import Health, LinkHealth
-from granite.console.table_scene import Picture, TableScene
+from granite.console.table_scene import TablePicture, TableScene
 from granite.console.worker import RefusedOrderError, Worker
 from granite.logs.channels import Channels
 from granite.logs.log_content import read_content
@@ -65,7 +65,7 @@ class RunFeed:
         #: rows that have come so far
         self.count = 0
         self._news = asyncio.Condition()
-        self._picture: tuple[int, int, Picture] | None = None
+        self._picture: tuple[int, int, TablePicture] | None = None
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -101,7 +101,7 @@ class RunFeed:
         rows: Array = self._ring[np.arange(first, self.count, step) % size] if size else self._ring
         return rows
 
-    def picture(self, seen: int) -> Picture | None:
+    def picture(self, seen: int) -> TablePicture | None:
         """The scene now, with the jets since the first `seen` rows; shared by the pages that ask for the same."""
         if self.scene is None or not self.count:
             return None

@@ -15,7 +15,7 @@ from granite.views.plots.silhouette import Silhouette
 from granite.views.scene_rows import DrawnParts, SceneRows
 
 
-class Picture(NamedTuple):
+class TablePicture(NamedTuple):
     """The scene at a row."""
 
     facts: dict[str, Any]  #: what can be drawn, jets and contacts
@@ -86,7 +86,7 @@ class TableScene:
             ],
         }
 
-    def picture(self, rows: Array) -> Picture:
+    def picture(self, rows: Array) -> TablePicture:
         """The scene at the last of some rows; a jet is shown where the thruster was open in one of them."""
         row = rows[-1]
         parts = self._rows.parts(row)
@@ -104,7 +104,7 @@ class TableScene:
             "closed": [int(status) if status == status else 0 for status in self._rows.closed(row).tolist()],
         }
         joined = np.vstack(points) if points else np.zeros((0, len(self._axes)))
-        return Picture(facts, joined.astype("<f4").tobytes())
+        return TablePicture(facts, joined.astype("<f4").tobytes())
 
     @property
     def has_vision(self) -> bool:
