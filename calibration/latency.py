@@ -68,7 +68,11 @@ class LatencyProcedure(DeviceProcedure):
 
     def __init__(self, bed: Testbed, name: str | None = None) -> None:
         super().__init__(bed, name)
-        self._module = self.table.seen(bed)
+        target = self.table.target(bed)
+        if not target.is_root:
+            problem = f"it sees a target on '{target.body}'"
+            raise InputError(problem, key="--device", value=self.name, expected="a sensor of the pose of a base")
+        self._module = target.module
         pushing = [n for n, d in bed.devices_of(Thrusters).items() if d.pushed(bed).name == self._module.name]
         self._thrusters = pushing[0] if pushing else None
         timers = list(bed.devices_of(Photodiode))

@@ -34,7 +34,7 @@ class TableScene:
         self._seen = [
             [channels.column("/sample", f"{name}_{what}") for what in ("status", f"{root}_x_m", f"{root}_y_m")]
             for name, device in bed.devices_of(Vision).items()
-            for root in [bed.layout.name(device.seen(bed), device.seen(bed).root.name)]
+            for root in [device.target(bed).name]
         ]
         #: points that the reference needs
         self._ghost = sorted(set(scene.main.drawn) | set(scene.main.pins))

@@ -45,3 +45,11 @@ class Kinematics:
         """Pose, velocity, Jacobian and drift of a named point, in the symbols of its module alone."""
         named = next(point for point in self.bed.module(module).points if point.name == name)
         return self.trees[module].point(named.body, named.position_m)
+
+    def planar_pose(self, module: str, body: str, position: tuple[float, ...]) -> ca.SX:
+        """x, y and heading of a point of a body that moves in the plane."""
+        frame, q = self.trees[module].point(body, position), self.trees[module].q
+        heading, turned = ca.atan2(frame.rotation[1, 0], frame.rotation[0, 0]), frame.jacobian[5, :]
+        if ca.SX(turned).is_constant():  # the sum of the angles, which counts whole turns
+            heading = ca.substitute(heading, q, ca.SX.zeros(q.numel())) + turned @ q
+        return ca.vertcat(frame.position[:2], heading)

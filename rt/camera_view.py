@@ -77,7 +77,7 @@ def published(
 ) -> Iterator[PublishedFrames]:
     """Send the poses in the frames of a source to an address, and yield their number every so often and at the end."""
     camera, sender = camera_of(bed), open_sender(address)
-    poses = {other.seen(bed).name: 0 for other in bed.devices_of(Camera).values()}
+    poses = {other.target(bed).name: 0 for other in bed.devices_of(Camera).values()}
     first, due, frames, age, t = None, every_s, 0, 0.0, 0.0
     try:
         for image, seen in vision(bed, camera, source, sender):

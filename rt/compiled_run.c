@@ -20,7 +20,7 @@ static void read_devices(const struct parameters *p, struct memory *m, const str
     for (int i = 0; i < SENSORS; i++) {
         double *frame = m->run_frames + SENSOR_FRAME[i] - SENSOR_FRAME[0];
         if (SIM_SENSOR_IS_CAMERA[i])
-            vision_read(m, SIM_SENSOR[i], t, frame);
+            vision_read(m, ks, SIM_SENSOR[i], t, frame);
         else
             sampled_sensor_read(p, m, ks, draws, SIM_SENSOR[i], t, frame);
     }
@@ -112,8 +112,8 @@ int run_ticks(const struct parameters *p, struct memory *m, const struct kernels
 /* What the cameras see before the first step. */
 int begin_run(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *exposures)
 {
-    (void)p, (void)ks;
-    vision_observe(m, exposures, 0, m->plant_state, 1);
+    (void)p;
+    vision_observe(m, ks, exposures, 0, m->plant_state, 1);
     return RUN_ENDED;
 }
 

@@ -185,7 +185,10 @@ def _carried(log: Log, module: Module, rows: slice) -> tuple[Array, Array]:
 def _poses(log: Log, module: Module) -> tuple[Array, Array]:
     """Each new pose of the base, with its time of exposure."""
     for name, device in log.bed.sensors.items():
-        if isinstance(device, Vision | Camera) and device.seen(log.bed).name == module.name:
+        if not isinstance(device, Vision | Camera):
+            continue
+        target = device.target(log.bed)
+        if target.is_root and target.module.name == module.name:
             number = _entries(log, "/sample", f"{name}.number")[:, 0]
             status = _entries(log, "/sample", f"{name}.status")[:, 0]
             fresh = (np.diff(number, prepend=0.0) > 0) & (status == Status.OK)

@@ -82,7 +82,7 @@ class CameraErrors(VisionErrors):
 
 
 class Camera(Vision):
-    """A camera whose frames are tracked: the pose of the root body, and one standard deviation of each value."""
+    """A camera whose frames are tracked: the pose of a body, and one standard deviation of each value."""
 
     #: width and height of the image
     size_px: tuple[_Pixels, _Pixels] = (1280, 1024)
@@ -96,7 +96,7 @@ class Camera(Vision):
     view: ViewTable | None = None
     #: for `granite calibrate BED camera`
     plate: PlateTable = PlateTable()
-    #: on the root body, in its axes; none where it has a tag
+    #: on the body, in its axes from its origin or `point`; none where it has a tag
     targets: tuple[Target, ...] = ()
     tag: Tag | None = None
     simulated: CameraErrors = CameraErrors()

@@ -1,8 +1,8 @@
-"""A sensor of the pose of a body on the table: camera or motion capture."""
+"""A sensor of the pose of a body on the table, or of a target on one: camera or motion capture."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -56,15 +56,31 @@ class VisionErrors(Table):
     tail_freedom: Annotated[float, Field(gt=2, le=1000)] | None = None
 
 
+class SeenTarget(NamedTuple):
+    """What a pose sensor measures: x and y of a point of a body, and the heading of that body."""
+
+    module: Module
+    body: str
+    position_m: tuple[float, ...]  #: in the axes of the body
+    name: str  #: in its signals and in messages
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it is the origin of the root body, whose pose is part of q where the module floats."""
+        return self.module.base == "floating" and self.body == self.module.root.name and not any(self.position_m)
+
+
 class Vision(Device):
-    """A camera that reports the pose of the root body of a module, late but with the time of exposure."""
+    """A camera that reports the pose of a body, or of a target on it, late but with the time of exposure."""
 
     role: ClassVar[Literal["sensor", "actuator"]] = "sensor"
 
     #: may be left out where one module floats
     module: Name | None = None
-    #: the root body of that module; may be left out
+    #: a body of that module; none: its root
     body: Name | None = None
+    #: a point of that module, where the target is; none: the origin of the body
+    point: Name | None = None
     rate_hz: Rate = 60.0
     latency_s: Delay = 0.03
     position_noise_m: NotNegative = 5e-4
@@ -73,19 +89,49 @@ class Vision(Device):
     simulated: VisionErrors = VisionErrors()
 
     def seen(self, bed: Testbed) -> Module:
-        """The module whose root pose it measures."""
+        """The module that it sees."""
+        if self.module is not None and (self.body is not None or self.point is not None):
+            for module in bed.modules:
+                if module.name == self.module:
+                    return module
         return bed.floating_module(self.module)
+
+    def target(self, bed: Testbed) -> SeenTarget:
+        """The point of a body that it measures.
+
+        Raises
+        ------
+        InputError
+            Where the module has no such body or point.
+        """
+        module = self.seen(bed)
+        bodies, points = [body.name for body in module.bodies], {point.name: point for point in module.points}
+        if self.body is not None and self.body not in bodies:
+            raise InputError("no such body", key="body", value=self.body, expected=one_of(self.body, bodies))
+        if self.point is None:
+            body = self.body or module.root.name
+            return SeenTarget(module, body, (0.0, 0.0), bed.layout.name(module, body))
+        if self.point not in points:
+            expected = one_of(self.point, points) if points else f"a point, but '{module.name}' has none"
+            raise InputError("no such point", key="point", value=self.point, expected=expected)
+        point = points[self.point]
+        if self.body not in (None, point.body):
+            expected = f"'{point.body}', which has the point '{self.point}', or none"
+            raise InputError(key="body", value=self.body, expected=expected)
+        return SeenTarget(module, point.body, point.position_m, bed.layout.name(module, self.point))
 
     def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
         """x, y and heading."""
-        root = bed.layout.name(self.seen(bed), self.seen(bed).root.name)
-        return Coordinate(f"{root}_x", "m"), Coordinate(f"{root}_y", "m"), Coordinate(f"{root}_heading", "rad")
+        name = self.target(bed).name
+        return Coordinate(f"{name}_x", "m"), Coordinate(f"{name}_y", "m"), Coordinate(f"{name}_heading", "rad")
 
     def measurement(self, motion: Any) -> Measurement | None:
-        """The pose of the root."""
-        root = motion.layout.root_q(self.seen(motion.bed))
+        """The pose of the target."""
+        target = self.target(motion.bed)
         noise = self.position_noise_m, self.position_noise_m, self.heading_noise_rad
-        return Measurement(motion.q[root], noise, angles=(2,))
+        if target.is_root:
+            return Measurement(motion.q[motion.layout.root_q(target.module)], noise, angles=(2,))
+        return Measurement(motion.planar_pose(target.module.name, *target[1:3]), noise, angles=(2,))
 
     def modules(self, bed: Testbed) -> tuple[str, ...]:
         """The one that it sees."""
@@ -99,10 +145,10 @@ class Vision(Device):
         return position, position, repeat_chance(self.heading_noise_rad)
 
     def check(self, bed: Testbed) -> None:
-        """It measures the root of a floating planar module."""
-        module = self.seen(bed)
-        if self.body not in (None, module.root.name):
-            raise InputError(key="body", value=self.body, expected=f"the root body '{module.root.name}'")
+        """It measures a body of a planar module, and one that moves."""
+        module, target = self.seen(bed), self.target(bed)
+        if module.base == "fixed" and target.body == module.root.name:
+            raise InputError("the body is fixed", key="body", value=target.body, expected="one that moves")
         if module.dimension != "planar":
             raise InputError(
                 f"it sees a {module.dimension} module", key="module", value=module.name, expected="a planar one"
@@ -121,6 +167,9 @@ class Vision(Device):
                 raise InputError(key=f"simulated.{key}.per_s", value=episodes.per_s, expected=most)
         if errors.swaps is None:
             return
+        if errors.swaps.module is not None and not self.target(bed).is_root:
+            expected = "none, because it sees a target on a body"
+            raise InputError(key="simulated.swaps.module", value=errors.swaps.module, expected=expected)
         if errors.swaps.module is None:
             if errors.swaps.turn_rad == 0 and errors.swaps.shift_m == 0:
                 change = "a `module`, a `turn_rad` or a `shift_m`"
@@ -136,6 +185,6 @@ class Vision(Device):
     def describe(self, bed: Testbed) -> list[str]:
         """Body, rate, latency and noise."""
         return [
-            f"{bed.layout.name(self.seen(bed), self.seen(bed).root.name)} at {self.rate_hz:g} Hz, "
+            f"{self.target(bed).name} at {self.rate_hz:g} Hz, "
             f"{self.latency_s * 1e3:g} ms late, noise {self.position_noise_m:g} m, {self.heading_noise_rad:g} rad"
         ]

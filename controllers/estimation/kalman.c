@@ -65,7 +65,8 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
     to = measured;
     for (int i = 0; i < KALMAN_JOINTS; i++, to += KALMAN_JOINT_SIZE[i - 1]) {
         const double *frame = row + SENSOR_FRAME[KALMAN_JOINT[i]];
-        copy(to, frame + FRAME_VALUES, KALMAN_JOINT_SIZE[i]);
+        for (int k = 0; k < KALMAN_JOINT_SIZE[i]; k++)
+            to[k] = frame[FRAME_VALUES + k] - m->joint_offset[to - measured + k];
         /* The first frame of a sensor sets the state instead, after the prediction. */
         int is_used = updates && 0 < m->joint_number[i] && m->joint_number[i] < frame[FRAME_NUMBER];
         double age = (t - frame[FRAME_T]) / p->period[0];
@@ -76,7 +77,7 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
     numbers[KALMAN_JOINTS + 1] = t >= m->kalman_observe_from[0];
 
     double correction[KALMAN_N], unknown[KALMAN_UNKNOWN], x[KALMAN_X], covariances[KALMAN_COVARIANCES + 1];
-    double steps[STEP * ROOTS + 1];
+    double steps[STEP * ROOTS + 1], reported[2 * KALMAN_N + 1];
     const struct kernel *k = ks->kalman_prediction + (int)m->kalman_set[0];
     k->arg[0] = m->kalman_x, k->arg[1] = torque, k->arg[2] = opening, k->arg[3] = measured, k->arg[4] = numbers;
     k->arg[5] = m->joint_covariance, k->arg[6] = m->kalman_correction, k->arg[7] = m->kalman_unknown;
@@ -89,7 +90,7 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
     copy(m->joint_covariance, covariances, KALMAN_COVARIANCES);
     for (int r = 0; r < ROOTS; r++)
         if (m->root_started[r])
-            root_push(p, m, ks, r, t, steps + STEP * r, m->kalman_x);
+            root_push(p, m, ks, r, t, steps + STEP * r, root_reported(m, m->kalman_x, reported));
 }
 
 /* Start x at the first frame of a joint sensor, the rate filters settled. */
@@ -169,6 +170,8 @@ static int kalman_estimate(const struct parameters *p, struct memory *m, const s
     root_biases(m, biases);
     for (int i = 0; i < ROOT_BIASES; i++)
         m->kalman_bias[KALMAN_BIASED[i]] = biases[i];
+    for (int i = 0; i < ROOT_OFFSETS; i++)
+        m->joint_offset[KALMAN_OFFSET_VALUE[i]] = m->root_offset[i];
     copy(row + ROW_STATE_BIAS, m->kalman_bias, KALMAN_SIGNALS);
     return 1;
 }

@@ -117,12 +117,17 @@ class KalmanEstimator:
         ]
         #: estimated biases, and where they stand among the signals
         self._bias = np.full(at, nan)
-        self._biased = [
-            signals[sensor.name].start + bias.signal
-            for root in roots
-            for sensor in root.sensors
-            for bias in sensor.measurement.biases
-        ]
+        self._biased = []
+        #: of each offset of a joint that is estimated: where the joint stands in the frames of all joint sensors
+        self._offset_values = []
+        for root in roots:
+            self._biased += [signals[s.name].start + b.signal for s in root.sensors for b in s.measurement.biases]
+            for offset in root.offsets:
+                reading, place = next((j, p) for j in self._joints for p, i in j.known if i == offset.coordinate)
+                self._biased.append(reading.signals.start + place)
+                self._offset_values.append(reading.innovation.start + place)
+        #: what is taken off the frames of all joint sensors
+        self._joint_offset = np.zeros(first)
         monitor = bed.safety.monitor
         #: a contact force that the model does not know would look like an outlier
         self._gate_sigma = monitor.gate_sigma if bed.explains_motion else inf
@@ -152,12 +157,13 @@ class KalmanEstimator:
         key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json()}"
 
         sets, firsts = model.contact_sets, [root.first for root in roots]
+        offsets = self._roots.offset_joints
 
         def write() -> list[ca.Function]:
             noise = options.joint_rad_s2_per_rthz
             filters = {name: (s, joint_filter(s, noise, self._period)) for name, s in joints.items()}
             return [
-                prediction(model, filters, firsts, unknown, gripped, f"prediction_{i}")
+                prediction(model, filters, firsts, offsets, unknown, gripped, f"prediction_{i}")
                 for i, gripped in enumerate(sets)
             ]
 
@@ -221,6 +227,7 @@ class KalmanEstimator:
                 "KALMAN_MODE": self._modes.tolist(),
                 "KALMAN_ROOT_SIGNAL": [signals.start for _, signals in self._root_sensors],
                 "KALMAN_BIASED": self._biased,
+                "KALMAN_OFFSET_VALUE": self._offset_values,
                 "KALMAN_MOTOR": self._motors,
                 "KALMAN_TORQUES_OF": self._torques,
                 "KALMAN_THRUSTERS": [actuator for actuator, _ in self._valves],
@@ -261,6 +268,7 @@ class KalmanEstimator:
                 "joint_number": self._joint_number,
                 "joint_taken": self._joint_taken,
                 "joint_covariance": self._joint_covariance,
+                "joint_offset": self._joint_offset,
             },
             {
                 **roots.kernels,
@@ -297,12 +305,13 @@ class KalmanEstimator:
                 self._started[0], ready = 0.0, False
             ages[joint.sensor] = t - self._joint_taken[i]
         for i, (sensor, _) in enumerate(self._root_sensors):
-            self._roots.take(t, i, frames[sensor], self._x[: 2 * n])
+            self._roots.take(t, i, frames[sensor], self._x[: 2 * n], has_joints=bool(self._started[0]))
         self._roots.finish(gate, self._x, self._deviation, self._correction)
         for i, (sensor, signals) in enumerate(self._root_sensors):
             self._innovation[signals] = self._roots.innovation(i)
             ages[sensor] = t - self._roots.memory.exposed.item(i)
         self._bias[self._biased] = self._roots.biases()
+        self._joint_offset[self._offset_values] = self._roots.memory.offset
         ready = ready and self._roots.ready
         if ready and self._gate_from[0] == inf:
             self._gate_from[0], self._observe_from[0] = t + self._settling, t + self._observing
@@ -340,7 +349,7 @@ class KalmanEstimator:
         measured, numbers = [], []
         for number, joint in zip(self._joint_number, self._joints, strict=True):
             frame = frames[joint.sensor]
-            measured.append(frame.values)
+            measured.append(frame.values - self._joint_offset[joint.innovation])
             # The first frame of a sensor sets the state instead, after the prediction.
             is_used = updates and 0 < number < frame.number
             numbers.append(1 + min(max((t - frame.t) / self._period, 0.0), _OLDEST) if is_used else 0.0)

@@ -11,7 +11,7 @@ and changes no momentum. Unless contacts hold the vehicle, its root moves agains
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -51,7 +51,8 @@ def n_covariances(joints: Iterable[JointSensors]) -> int:
 def prediction(
     model: ControlModel,
     joints: Joints,
-    roots: Sequence[int],
+    roots: Sequence[int | None],
+    offsets: Collection[int],
     unknown: UnknownForces,
     gripped: frozenset[str] = frozenset(),
     name: str = "prediction",
@@ -63,10 +64,11 @@ def prediction(
 
     `numbers` are 1 and its age in periods for each joint sensor whose frame is new, else 0; then the gate, and 1 if
     unknown forces are observed. Innovations are in their standard deviations, those of unknown joints NaN; a frame with
-    one beyond the gate is not used. `steps` are the acceleration of each root, and the jump of its rate at the end of
+    one beyond the gate is not used. The offset of a joint's sensor is part of its deviation, but for the joints in
+    `offsets`, where it is estimated and taken off the frames. `steps` are the acceleration of each root, and the jump of its rate at the end of
     the period, which `root_filter.py` needs.
     """
-    update = _update(model, joints, roots, gripped)
+    update = _update(model, joints, roots, offsets, gripped)
     acceleration, n = model.acceleration_under(gripped), model.n
     # Without contacts everything is one expression; with them the contact set is a function of its own.
     symbol: Any = ca.SX if acceleration.is_a("SXFunction") else ca.MX
@@ -80,7 +82,13 @@ def prediction(
     return ca.Function(name, given, [*update.call([x, a, *others]), memory_after, disturbance])
 
 
-def _update(model: ControlModel, joints: Joints, roots: Sequence[int], gripped: frozenset[str]) -> ca.Function:
+def _update(
+    model: ControlModel,
+    joints: Joints,
+    roots: Sequence[int | None],
+    offsets: Collection[int],
+    gripped: frozenset[str],
+) -> ca.Function:
     """(x, acceleration, frames of the joint sensors, numbers, covariances) -> the results of `prediction`."""
     n, period, devices = model.n, model.bed.loop.period_s, [sensors for sensors, _ in joints.values()]
     x = ca.SX.sym("x", n_states(model, devices))
@@ -119,8 +127,8 @@ def _update(model: ControlModel, joints: Joints, roots: Sequence[int], gripped: 
             updates.append((i, own, predicted, innovation, late))
             first_extra += filters.n_extra
         P = ca.if_else(usable, update.P, P)
-        spread = P[0, 0] + sensors.angle_offset_rad**2
         for i, own, predicted, innovation, late in updates:
+            spread = P[0, 0] if i in offsets else P[0, 0] + sensors.angle_offset_rad**2
             added = ca.if_else(usable, update.K @ innovation, np.zeros(size))
             after[own], correction[i] = predicted + added, added[1]
             is_timed = sensors.time_deviation_s > 0
@@ -134,6 +142,7 @@ def _update(model: ControlModel, joints: Joints, roots: Sequence[int], gripped: 
         correction[root] += against
     steps = ca.SX(0, 1)
     for at in roots:
-        steps = ca.vertcat(steps, a[at : at + 3], correction[at : at + 3])
+        moved = ca.SX.zeros(6) if at is None else ca.vertcat(a[at : at + 3], correction[at : at + 3])
+        steps = ca.vertcat(steps, moved)
     found_now = [after, deviation, covariances_after, innovations, correction, steps]
     return ca.Function("update", [x, a, measured, numbers, before], found_now)

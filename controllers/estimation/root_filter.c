@@ -80,12 +80,24 @@ static const double *root_variance_of(const struct parameters *p, int sensor, co
     return variance;
 }
 
+/* x of the model with the joints as their sensors say: with their offsets. */
+static const double *root_reported(const struct memory *m, const double *x, double *reported)
+{
+    if (!ROOT_OFFSETS)
+        return x;
+    copy(reported, x, 2 * ROOT_N);
+    for (int i = 0; i < ROOT_OFFSETS; i++)
+        reported[ROOT_OFFSET_JOINT[i]] += m->root_offset[i];
+    return reported;
+}
+
 /* The first pose, of a root at rest. */
 static void root_start(const struct parameters *p, struct memory *m, const struct kernels *ks, int r, int sensor,
                        double t, const double *frame, const double *x)
 {
-    double variance[ROOT_VALUES], rest[STEP] = {0};
+    double variance[ROOT_VALUES], rest[STEP] = {0}, reported[2 * ROOT_N + 1];
     const struct kernel *k = &ks->root_starter[sensor];
+    x = root_reported(m, x, reported);
     k->arg[0] = x, k->arg[1] = frame + FRAME_VALUES;
     k->arg[2] = root_variance_of(p, sensor, frame + FRAME_VALUES, variance);
     k->res[0] = root_z(m, r, 0), k->res[1] = root_p(m, r, 0);
@@ -103,7 +115,7 @@ static void root_take(const struct parameters *p, struct memory *m, const struct
                       const double *frame, const double *x)
 {
     int r = ROOT_SENSOR_ROOT[sensor], size = ROOT_SENSOR_SIZE[sensor];
-    if (!(frame[FRAME_NUMBER] > m->root_number[sensor]))
+    if (!(frame[FRAME_NUMBER] > m->root_number[sensor]) || (ROOT_NEEDS_JOINTS[sensor] && !m->kalman_started[0]))
         return;
     m->root_number[sensor] = frame[FRAME_NUMBER];
     double sum = 0, exposed = frame[FRAME_T];
@@ -153,9 +165,10 @@ static int root_judge(const struct parameters *p, struct memory *m, const struct
     double variance[ROOT_VALUES], sigmas[ROOT_VALUES], within, limit = is_new ? gate : INFINITY;
     const double *values = root_event_values(m, r, e);
     const struct kernel *k = &ks->root_update[sensor];
-    k->arg[0] = s->z[s->now], k->arg[1] = s->p[s->now], k->arg[2] = root_x(m, r, j), k->arg[3] = root_step(m, r, j);
-    k->arg[4] = m->kalman_deviation, k->arg[5] = values, k->arg[6] = root_variance_of(p, sensor, values, variance);
-    k->arg[7] = &limit;
+    double since = root_event_t(m, r)[e] - root_times(m, r)[j];
+    k->arg[0] = s->z[s->now], k->arg[1] = s->p[s->now], k->arg[2] = root_x(m, r, j), k->arg[3] = &since;
+    k->arg[4] = root_step(m, r, j), k->arg[5] = m->kalman_deviation, k->arg[6] = values;
+    k->arg[7] = root_variance_of(p, sensor, values, variance), k->arg[8] = &limit;
     k->res[0] = s->z[!s->now], k->res[1] = s->p[!s->now], k->res[2] = sigmas, k->res[3] = &within;
     evaluate(k);
     if (is_new) {
@@ -216,6 +229,16 @@ static void root_finish(const struct parameters *p, struct memory *m, const stru
         root_replay(p, m, ks, r, gate);
         int last = (int)m->root_stored[r] - 1, at = ROOT_FIRST[r];
         const double *z = root_z(m, r, last), *variances = root_p(m, r, last);
+        const double *offset = z + ROOT_N_Z[r] - (ROOT_OFFSET_FIRST[r + 1] - ROOT_OFFSET_FIRST[r]);
+        for (int i = ROOT_OFFSET_FIRST[r]; i < ROOT_OFFSET_FIRST[r + 1]; i++, offset++) {
+            int joint = ROOT_OFFSET_JOINT[i];
+            double *deviation = m->kalman_deviation + joint;
+            m->kalman_x[joint] += m->root_offset[i] - *offset;
+            m->root_offset[i] = *offset;
+            *deviation = sqrt(*deviation * *deviation + variances[ROOT_OFFSET_VARIANCE[i]]);
+        }
+        if (at < 0)
+            continue;
         const int *diagonal = ROOT_DIAGONAL + 2 * POSE * r;
         double *rate = m->kalman_x + ROOT_N + at;
         for (int i = 0; i < POSE; i++) {
@@ -228,12 +251,12 @@ static void root_finish(const struct parameters *p, struct memory *m, const stru
     }
 }
 
-/* Biases of all sensors, root after root. */
+/* Biases of all sensors and joints, root after root. */
 static void root_biases(struct memory *m, double *biases)
 {
     for (int r = 0; r < ROOTS; r++) {
-        int last = (int)m->root_stored[r] - 1, n = ROOT_N_Z[r] - 2 * POSE;
-        copy(biases, root_z(m, r, last > 0 ? last : 0) + 2 * POSE, n);
+        int last = (int)m->root_stored[r] - 1, n = ROOT_N_Z[r] - ROOT_FIRST_BIAS[r];
+        copy(biases, root_z(m, r, last > 0 ? last : 0) + ROOT_FIRST_BIAS[r], n);
         biases += n;
     }
 }

@@ -1,11 +1,14 @@
 """Pose, rate and biases of a floating root from any number of sensors, each with its own model, rate and delay.
 
-    z = [pose; rate; biases]        pose' = rate     rate' = model acceleration + white noise     bias' = white noise
+    z = [pose; rate; biases; offsets]     pose' = rate     rate' = model acceleration + white noise     bias' = white noise
 
-A sensor measures h(z, joints) + noise (`config/measurement.py`). Its gain follows from the Jacobian H = dh/dz at the
-estimate (extended Kalman filter), row by row, because the noise of two rows is independent; the covariance has Joseph's
-form. What a sensor has besides enters as noise: the deviations of the joints in h, and dh/dt times the deviation of its
-time.
+A sensor measures h(z, joints) + noise (`config/measurement.py`). Where h depends on a joint, as that of a target on the
+hand does, the constant offset of the joint's own sensor is part of z: the angle in h is what that sensor says, less its
+offset. A root that is fixed has offsets and biases only.
+
+The gain of a sensor follows from the Jacobian H = dh/dz at the estimate (extended Kalman filter), row by row, because
+the noise of two rows is independent; the covariance has Joseph's form. What a sensor has besides enters as noise: the
+deviations of the joints in h, and dh/dt times the deviation of its time.
 
 Frames come late and in any order. Every tick leaves a checkpoint: z, its covariance P, and the step to it. A frame is
 put among the measurements by its time, and everything since the checkpoint before it is computed again
@@ -55,13 +58,21 @@ class RootSensor(NamedTuple):
     n_values: int  #: of a frame: with the deviations, where it reports these
 
 
+class JointOffset(NamedTuple):
+    """The constant offset of a joint's sensor, which sensors of the root determine."""
+
+    coordinate: int  #: index of the joint among the model's coordinates
+    deviation: float  #: one standard deviation, before anything is measured
+
+
 class Root(NamedTuple):
-    """A floating root, and what measures it."""
+    """A root, and what measures it."""
 
     name: str
-    first: int  #: index of its x among the model's coordinates, and of its rate among the velocities
+    first: int | None  #: index of its x among the model's coordinates and of its rate in the velocities; None: fixed
     sensors: tuple[RootSensor, ...]
     process: tuple[float, float, float]  #: spectral density of the acceleration (one sigma)
+    offsets: tuple[JointOffset, ...] = ()
 
 
 class RootKernels:
@@ -79,22 +90,32 @@ class RootKernels:
         self.root = root
         biases = [(k, bias) for k, sensor in enumerate(root.sensors) for bias in sensor.measurement.biases]
         self.biases = [bias for _, bias in biases]
-        self.n_z = 2 * POSE + len(biases)
+        #: coordinates of the pose: none of a fixed root
+        self.n_pose = 0 if root.first is None else POSE
+        #: where the biases begin in z, and the offsets
+        self.first_bias = 2 * self.n_pose
+        self.first_offset = self.first_bias + len(biases)
+        self.n_z = self.first_offset + len(root.offsets)
         n = u.numel()
         #: of each sensor, the biases of its rows, by their index in z
         self._bias_rows: list[dict[int, int]] = [{} for _ in root.sensors]
         for i, (k, bias) in enumerate(biases):
-            self._bias_rows[k][bias.signal] = 2 * POSE + i
+            self._bias_rows[k][bias.signal] = self.first_bias + i
         z = ca.SX.sym("z", self.n_z)
         x = ca.SX.sym("x", 2 * n)
         self._expected = [self._expectation(k, z, x, q, u) for k in range(len(root.sensors))]
+        #: sensors that can't be used before the joints were measured
+        self.needs_joints = [bool(ca.jacobian(h, x).nnz()) for h in self._expected]
+        #: sensors whose first frame starts the filter: those of the whole pose; every one of a fixed root
         self.starts = [
-            len(sensor.measurement.noise) >= POSE
+            root.first is None
+            or len(sensor.measurement.noise) >= POSE
             and ca.sprank(ca.jacobian(h, z)[:POSE, :POSE]) == POSE
             and not self._bias_rows[k]
             for k, (sensor, h) in enumerate(zip(root.sensors, self._expected, strict=True))
         ]
-        self._lower = _pattern(self.n_z, [np.array(ca.DM(ca.jacobian(h, z).sparsity(), 1)) for h in self._expected])
+        jacobians = [np.array(ca.DM(ca.jacobian(h, z).sparsity(), 1)) for h in self._expected]
+        self._lower = _pattern(self.n_z, self.n_pose, jacobians)
         self.n_p = self._lower.nnz()
         columns, rows = (np.array(part) for part in (self._lower.get_triplet()[1], self._lower.get_triplet()[0]))
         #: where the variances of pose and rate stand in P
@@ -110,7 +131,8 @@ class RootKernels:
 
         given = [ca.Function("h", [z, x], [h]).serialize() for h in self._expected]
         described = [sensor.measurement._replace(expected=None) for sensor in root.sensors]
-        kernels = compile_once("root_filter", repr((root.first, root.process, described, given)), write)
+        key = repr((root.first, root.process, root.offsets, described, given))
+        kernels = compile_once("root_filter", key, write)
         self.propagation: Kernel = kernels["propagation"]
         self.updates: list[Kernel] = [kernels[f"update_{k}"] for k in range(len(root.sensors))]
         self.starters: list[Kernel | None] = [
@@ -118,10 +140,13 @@ class RootKernels:
         ]
 
     def _expectation(self, k: int, z: ca.SX, x: ca.SX, q: ca.SX, u: ca.SX) -> ca.SX:
-        """h of a sensor, with the biases of its rows."""
+        """h of a sensor, with the biases of its rows and the offsets of joints."""
         at, n = self.root.first, u.numel()
         moved, turned = ca.SX(x[:n]), ca.SX(x[n:])
-        moved[at : at + POSE], turned[at : at + POSE] = z[:POSE], z[POSE : 2 * POSE]
+        if at is not None:
+            moved[at : at + POSE], turned[at : at + POSE] = z[:POSE], z[POSE : 2 * POSE]
+        for i, offset in enumerate(self.root.offsets):
+            moved[offset.coordinate] -= z[self.first_offset + i]
         h = ca.substitute(self.root.sensors[k].measurement.expected, ca.vertcat(q, u), ca.vertcat(moved, turned))
         h = ca.SX(ca.densify(h))
         for row, i in self._bias_rows[k].items():
@@ -141,33 +166,36 @@ class RootKernels:
         """(z, P, [time, acceleration, jump of the rate at the end]) -> z and P after that time."""
         packed, numbers = ca.SX.sym("P", self.n_p), ca.SX.sym("numbers", 1 + STEP)
         d, a, jump = numbers[0], numbers[1 : 1 + POSE], numbers[1 + POSE :]
-        x, v, b = z[:POSE], z[POSE : 2 * POSE], z[2 * POSE :]
-        after = ca.vertcat(x + d * (v + d / 2 * a), v + d * a + jump, b)
-        F, Q = ca.SX.eye(self.n_z), ca.SX(self.n_z, self.n_z)
-        for i, density in enumerate(self.root.process):
+        after, F, Q = ca.SX(z), ca.SX.eye(self.n_z), ca.SX(self.n_z, self.n_z)
+        if self.n_pose:
+            x, v = z[:POSE], z[POSE : 2 * POSE]
+            after[: 2 * POSE] = ca.vertcat(x + d * (v + d / 2 * a), v + d * a + jump)
+        for i, density in enumerate(self.root.process[: self.n_pose]):
             F[i, POSE + i] = d
             s = density**2
             Q[i, i], Q[POSE + i, POSE + i] = s * d * d * d / 3, s * d
             Q[i, POSE + i] = Q[POSE + i, i] = s * d * d / 2
-        for i, bias in enumerate(self.biases):
-            Q[2 * POSE + i, 2 * POSE + i] = bias.walk**2 * d
+        for i, bias in enumerate(self.biases, self.first_bias):
+            Q[i, i] = bias.walk**2 * d
         P = F @ self._covariance(packed) @ F.T + Q
         return ca.Function("propagation", [z, packed, numbers], [after, self._packed(P)])
 
     def _update(self, k: int, z: ca.SX, x: ca.SX, n: int) -> ca.Function:
-        """(z, P, state of the model, acceleration, deviations of the model's coordinates, measured, variance, gate)
-        -> z, P, innovation in its standard deviations, 1 if it is within the gate."""
+        """(z, P, state of the model, time from then, acceleration, deviations of the model's coordinates, measured,
+        variance, gate) -> z, P, innovation in its standard deviations, 1 if it is within the gate."""
         measurement, h = self.root.sensors[k].measurement, self._expected[k]
         m = len(measurement.noise)
         packed, a, deviation = ca.SX.sym("P", self.n_p), ca.SX.sym("a", POSE), ca.SX.sym("deviation", n)
         measured, variance, gate = ca.SX.sym("measured", m), ca.SX.sym("variance", m), ca.SX.sym("gate")
         H, P = ca.jacobian(h, z), self._covariance(packed)
-        joints = ca.jacobian(h, x[:n])
+        joints, since = ca.jacobian(h, x[:n]), ca.SX.sym("since")
         R = ca.SX(variance)
         if joints.nnz():
             R += ca.densify(joints**2 @ deviation**2)
         if measurement.time_deviation_s > 0:
-            rate = H[:, :POSE] @ z[POSE : 2 * POSE] + H[:, POSE : 2 * POSE] @ a
+            rate = joints @ x[n:]
+            if self.n_pose:
+                rate += H[:, :POSE] @ z[POSE : 2 * POSE] + H[:, POSE : 2 * POSE] @ a
             R += ca.densify((rate * measurement.time_deviation_s) ** 2)
         innovation = measured - h
         for row in measurement.angles:
@@ -183,28 +211,43 @@ class RootKernels:
             after = after + gain @ (innovation[i] - H[i, :] @ (after - z))
             rest = ca.SX.eye(self.n_z) - gain @ H[i, :]
             P = rest @ P @ rest.T + gain @ R[i] @ gain.T
-        given = [z, packed, x, a, deviation, measured, variance, gate]
-        return ca.Function(f"update_{k}", given, [ca.densify(after), self._packed(P), sigmas, within])
+        results = [ca.densify(after), self._packed(P), sigmas, within]
+        if joints.nnz():  # the joints moved on until the end of the period, whose state x is
+            results = ca.substitute(results, [x], [ca.vertcat(x[:n] + since * x[n:], x[n:])])
+        return ca.Function(f"update_{k}", [z, packed, x, since, a, deviation, measured, variance, gate], results)
 
     def _start(self, k: int, z: ca.SX, x: ca.SX) -> ca.Function:
         """(state of the model, measured, variance) -> z at rest, and P."""
+        m = POSE if self.n_pose else len(self.root.sensors[k].measurement.noise)
+        measured, variance = ca.SX.sym("measured", m), ca.SX.sym("variance", m)
+        first, P = ca.SX.zeros(self.n_z), ca.SX(self.n_z, self.n_z)
+        for i, bias in enumerate(self.biases, self.first_bias):
+            P[i, i] = bias.deviation**2
+        for i, offset in enumerate(self.root.offsets, self.first_offset):
+            P[i, i] = offset.deviation**2
+        if self.n_pose:
+            first[:POSE], inverse, known = self._first_pose(k, z, x, measured)
+            # Offsets of joints are as unknown in the pose as they are themselves.
+            shared = -inverse @ known @ P[2 * POSE :, 2 * POSE :]
+            P[:POSE, :POSE] = inverse @ ca.diag(variance) @ inverse.T - shared @ known.T @ inverse.T
+            P[:POSE, 2 * POSE :], P[2 * POSE :, :POSE] = shared, shared.T
+            for i in range(POSE, 2 * POSE):
+                P[i, i] = FIRST_RATE_DEVIATION**2
+        return ca.Function(f"start_{k}", [x, measured, variance], [first, ca.densify(self._packed(P))])
+
+    def _first_pose(self, k: int, z: ca.SX, x: ca.SX, measured: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """The pose by Newton's method; the inverse of dh/dpose; and dh/d(biases, offsets), there."""
         h = self._expected[k][:POSE]
-        H = ca.jacobian(h, z[:POSE])
-        measured, variance = ca.SX.sym("measured", POSE), ca.SX.sym("variance", POSE)
-        f = ca.Function("h", [z, x], [h, ca.densify(H)])
-        first, J = ca.SX.zeros(self.n_z), ca.SX.eye(POSE)
+        H = ca.jacobian(h, z)
+        f = ca.Function("h", [z, x], [h, H])
+        first, J = ca.SX.zeros(self.n_z), ca.SX(H)
+        if _is_identity(H[:, :POSE]):
+            return measured - f(first, x)[0], ca.SX.eye(POSE), f(first, x)[1][:, 2 * POSE :]
         for _ in range(_STARTING_STEPS):
             expected, J = f(first, x)
             J = ca.SX(ca.sparsify(ca.cse(J)))
-            first[:POSE] += ca.solve(J, measured - expected) if not _is_identity(H) else measured - expected
-        inverse = ca.SX.eye(POSE) if _is_identity(H) else ca.inv(J)
-        P = ca.SX(self.n_z, self.n_z)
-        P[:POSE, :POSE] = inverse @ ca.diag(variance) @ inverse.T
-        for i in range(POSE):
-            P[POSE + i, POSE + i] = FIRST_RATE_DEVIATION**2
-        for i, bias in enumerate(self.biases):
-            P[2 * POSE + i, 2 * POSE + i] = bias.deviation**2
-        return ca.Function(f"start_{k}", [x, measured, variance], [first, ca.densify(self._packed(P))])
+            first[:POSE] += ca.solve(J[:, :POSE], measured - expected)
+        return first[:POSE], ca.inv(J[:, :POSE]), J[:, 2 * POSE :]
 
 
 class RootMemory:
@@ -227,6 +270,8 @@ class RootMemory:
         self.n_events, self.event_t = np.zeros(r), np.zeros((r, self.most_events))
         self.event_sensor = np.zeros((r, self.most_events))
         self.event_values = np.zeros((r, self.most_events, self.most_values))
+        #: estimated offsets of joints, root after root
+        self.offset = np.zeros(sum(len(k.root.offsets) for k in roots))
         #: of each sensor: number of the newest frame seen, time of the newest one used, and its innovation
         self.number, self.exposed = np.zeros(s), np.full(s, math.nan)
         self.innovation = np.full((s, self.most_values), math.nan)
@@ -262,10 +307,14 @@ class RootFilters:
             noise = self.kernels[r].root.sensors[k].measurement.noise
             self._variance[s, : len(noise)] += np.square(noise)
 
+        #: coordinates of the joints whose offsets are estimated, and where those of each root begin
+        self.offset_joints = [offset.coordinate for kernels in self.kernels for offset in kernels.root.offsets]
+        self._first_offset = [0, *accumulate(len(kernels.root.offsets) for kernels in self.kernels)]
+
     @property
     def n_biases(self) -> int:
-        """Biases of all sensors."""
-        return sum(len(kernels.biases) for kernels in self.kernels)
+        """Biases of all sensors, and offsets of joints."""
+        return sum(len(kernels.biases) + len(kernels.root.offsets) for kernels in self.kernels)
 
     @property
     def ready(self) -> bool:
@@ -274,22 +323,32 @@ class RootFilters:
 
     def push(self, t: float, steps: Array, x: Array) -> None:
         """Take down the step to time t of each root, and the predicted state of the model then."""
-        memory = self.memory
         for r in range(len(self.kernels)):
-            if memory.started[r]:
-                self._push(r, t, steps[STEP * r : STEP * (r + 1)], x)
+            if self.memory.started[r]:
+                self._push(r, t, steps[STEP * r : STEP * (r + 1)], self._reported(x))
 
-    def take(self, t: float, sensor: int, frame: Frame, x: Array) -> None:
-        """Put a new frame among the measurements; the first pose starts the filter."""
+    def _reported(self, x: Array) -> Array:
+        """The state of the model with the joints as their sensors say: with their offsets."""
+        if not self.offset_joints:
+            return x
+        x = x.copy()
+        x[self.offset_joints] += self.memory.offset
+        return x
+
+    def take(self, t: float, sensor: int, frame: Frame, x: Array, has_joints: bool = True) -> None:
+        """Put a new frame among the measurements; the first pose starts the filter.
+
+        `has_joints`: whether every joint has been measured.
+        """
         memory, (r, k) = self.memory, self.sensors[sensor]
-        if not frame.number > memory.number[sensor]:
+        if not frame.number > memory.number[sensor] or self.kernels[r].needs_joints[k] and not has_joints:
             return
         memory.number[sensor] = frame.number
         if frame.t > t or not math.isfinite(frame.values.sum()):  # a sum is finite only if all its parts are
             return  # the guard sees the sample too and names it
         if not memory.started[r]:
             if self.kernels[r].starts[k]:
-                self._start(r, k, t, frame, x)
+                self._start(r, k, t, frame, self._reported(x))
             return
         stored = int(memory.stored[r])
         before = int(np.searchsorted(memory.times[r, :stored], frame.t, side="left")) - 1
@@ -326,16 +385,24 @@ class RootFilters:
             self._replay(r, gate, deviation)
             last, at = int(memory.stored[r]) - 1, kernels.root.first
             z, P = memory.z[r, last], memory.P[r, last]
+            for i, offset in enumerate(kernels.root.offsets):
+                joint, entry = offset.coordinate, self._first_offset[r] + i
+                x[joint] += memory.offset[entry] - z[kernels.first_offset + i]
+                memory.offset[entry] = z[kernels.first_offset + i]
+                variance = P[kernels.diagonal[kernels.first_offset + i]]
+                deviation[joint] = np.sqrt(deviation[joint] * deviation[joint] + variance)
+            if at is None:
+                continue
             correction[at : at + POSE] += z[POSE : 2 * POSE] - x[n + at : n + at + POSE]
             x[at : at + POSE], x[n + at : n + at + POSE] = z[:POSE], z[POSE : 2 * POSE]
             deviation[at : at + POSE] = np.sqrt(P[kernels.diagonal[:POSE]])
             deviation[n + at : n + at + POSE] = np.sqrt(P[kernels.diagonal[POSE : 2 * POSE]])
 
     def biases(self) -> Array:
-        """Of all sensors, root after root."""
+        """Of all sensors and joints, root after root."""
         memory = self.memory
         rows = [
-            memory.z[r, max(int(memory.stored[r]) - 1, 0), 2 * POSE : kernels.n_z]
+            memory.z[r, max(int(memory.stored[r]) - 1, 0), kernels.first_bias : kernels.n_z]
             for r, kernels in enumerate(self.kernels)
         ]
         return np.concatenate([np.zeros(0), *rows])
@@ -360,8 +427,9 @@ class RootFilters:
         memory, kernels, sensor = self.memory, self.kernels[r], self._first[r] + k
         starter = kernels.starters[k]
         assert starter is not None
-        variance = self._variance_of(sensor, frame.values)[:POSE]
-        z, P = starter.split(starter.run((x, frame.values[:POSE], variance)))
+        m = POSE if kernels.n_pose else len(kernels.root.sensors[k].measurement.noise)
+        variance = self._variance_of(sensor, frame.values)[:m]
+        z, P = starter.split(starter.run((x, frame.values[:m], variance)))
         memory.exposed[sensor], memory.started[r], memory.stored[r] = frame.t, 1.0, 1.0
         memory.times[r, 0], memory.z[r, 0, : len(z)], memory.P[r, 0, : len(P)] = frame.t, z, P
         memory.x[r, 0], memory.valid[r], memory.n_events[r] = x, 0.0, 0.0
@@ -408,11 +476,11 @@ class RootFilters:
                     break
                 numbers[0], at = exposed - at, exposed
                 z, P = self._propagated(kernels, z, P, numbers)
-                z, P, e = self._judged(r, e, z, P, memory.x[r, j], steps[j, :POSE], deviation[:n], gate)
+                z, P, e = self._judged(r, e, j, z, P, deviation[:n], gate)
             numbers[0], numbers[1 + POSE :] = times[j] - at, steps[j, POSE:]
             z, P = self._propagated(kernels, z, P, numbers)
             while is_whole and e < int(memory.n_events[r]) and memory.event_t[r, e] <= times[j]:
-                z, P, e = self._judged(r, e, z, P, memory.x[r, j], steps[j, :POSE], deviation[:n], gate)
+                z, P, e = self._judged(r, e, j, z, P, deviation[:n], gate)
             memory.z[r, j, : kernels.n_z], memory.P[r, j, : kernels.n_p] = z, P
         memory.valid[r] = memory.stored[r] - 1
 
@@ -422,9 +490,10 @@ class RootFilters:
         return results[: kernels.n_z], results[kernels.n_z :]
 
     def _judged(
-        self, r: int, e: int, z: Array, P: Array, x: Array, a: Array, deviation: Array, gate: float
+        self, r: int, e: int, j: int, z: Array, P: Array, deviation: Array, gate: float
     ) -> tuple[Array, Array, int]:
-        """Measurement update by measurement e, unless it is new and beyond the gate: then it is dropped."""
+        """Measurement update by measurement e, in the step to checkpoint j, unless it is new and beyond the gate: then
+        it is dropped."""
         memory, kernels = self.memory, self.kernels[r]
         code = int(memory.event_sensor[r, e])
         is_new = code < 0
@@ -432,7 +501,11 @@ class RootFilters:
         sensor = self._first[r] + k
         m, values = len(kernels.root.sensors[k].measurement.noise), memory.event_values[r, e]
         limit = np.array([gate if is_new else math.inf])
-        results = kernels.updates[k].run((z, P, x, a, deviation, values[:m], self._variance_of(sensor, values), limit))
+        since, a = memory.event_t[r, e : e + 1] - memory.times[r, j], memory.steps[r, j, :POSE]
+        variance = self._variance_of(sensor, values)
+        results = kernels.updates[k].run(
+            (z, P, memory.x[r, j], since, a, deviation, values[:m], variance, limit)
+        )
         if is_new:
             exposed = memory.event_t[r, e]
             memory.innovation[sensor, :m] = results[-1 - m : -1]
@@ -441,13 +514,18 @@ class RootFilters:
                 for events in (memory.event_t[r], memory.event_sensor[r], memory.event_values[r]):
                     events[e : n - 1] = events[e + 1 : n].copy()
                 memory.n_events[r] = n - 1
-                if self.kernels[r].starts[k] and sum(self.kernels[r].starts) > 1:
+                if self._redundant(kernels)[k]:
                     # Another one gives the pose; whether this one may be left out is judged by the guard, not its age.
                     memory.exposed[sensor] = exposed
                 return z, P, e
             memory.event_sensor[r, e] = k
             memory.exposed[sensor] = exposed
         return results[: kernels.n_z], results[kernels.n_z : kernels.n_z + kernels.n_p], e + 1
+
+    @staticmethod
+    def _redundant(kernels: RootKernels) -> list[bool]:
+        """Of each sensor, whether the pose is known without it."""
+        return [starts and (sum(kernels.starts) > 1 or not kernels.n_pose) for starts in kernels.starts]
 
     def compiled_form(self) -> CompiledForm:
         """The same in C."""
@@ -465,21 +543,31 @@ class RootFilters:
                 "ROOT_SENSORS": len(self.sensors),
                 "ROOT_N": self._n,
                 "ROOT_BIASES": self.n_biases,
+                "ROOT_OFFSETS": len(self.offset_joints),
             },
             {
-                "ROOT_FIRST": [kernels.root.first for kernels in self.kernels],
+                "ROOT_FIRST": [-1 if kernels.root.first is None else kernels.root.first for kernels in self.kernels],
+                "ROOT_FIRST_BIAS": [kernels.first_bias for kernels in self.kernels],
+                "ROOT_OFFSET_FIRST": self._first_offset,
+                "ROOT_OFFSET_JOINT": self.offset_joints,
+                "ROOT_OFFSET_VARIANCE": [
+                    i for kernels in self.kernels for i in kernels.diagonal[kernels.first_offset :]
+                ],
                 "ROOT_N_Z": n_z,
                 "ROOT_N_P": [kernels.n_p for kernels in self.kernels],
-                "ROOT_DIAGONAL": [i for kernels in self.kernels for i in kernels.diagonal[: 2 * POSE]],
+                "ROOT_DIAGONAL": [
+                    i
+                    for kernels in self.kernels
+                    for i in (kernels.diagonal[: 2 * POSE] if kernels.n_pose else [0] * 2 * POSE)
+                ],
                 "ROOT_SENSOR_FIRST": self._first,
                 "ROOT_SENSOR_ROOT": [r for r, _ in self.sensors],
                 "ROOT_SENSOR": [sensor.device for sensor in described],
                 "ROOT_SENSOR_SIZE": [sensor.n_values for sensor in described],
                 "ROOT_SENSOR_ROWS": [len(sensor.measurement.noise) for sensor in described],
+                "ROOT_NEEDS_JOINTS": [int(needs) for kernels in self.kernels for needs in kernels.needs_joints],
                 "ROOT_STARTS": [int(starts) for kernels in self.kernels for starts in kernels.starts],
-                "ROOT_REDUNDANT": [
-                    int(starts and sum(kernels.starts) > 1) for kernels in self.kernels for starts in kernels.starts
-                ],
+                "ROOT_REDUNDANT": [int(is_one) for kernels in self.kernels for is_one in self._redundant(kernels)],
             },
             {"root_variance": self._variance, "root_least_variance": np.array([_LEAST_VARIANCE])},
             memory.arrays(),
@@ -495,10 +583,10 @@ def _is_identity(H: ca.SX) -> bool:
     return bool(H.is_constant() and ca.DM(H).is_regular() and np.array_equal(np.array(ca.DM(H)), np.eye(POSE)))
 
 
-def _pattern(n_z: int, jacobians: Sequence[NDArray[np.float64]]) -> ca.Sparsity:
+def _pattern(n_z: int, n_pose: int, jacobians: Sequence[NDArray[np.float64]]) -> ca.Sparsity:
     """The lower triangle of P that propagation and updates fill in."""
     F = np.eye(n_z, dtype=bool)
-    for i in range(POSE):
+    for i in range(n_pose):
         F[i, POSE + i] = True
     P = F @ F.T
     while True:
@@ -507,8 +595,11 @@ def _pattern(n_z: int, jacobians: Sequence[NDArray[np.float64]]) -> ca.Sparsity:
             for row in H.astype(bool):
                 gain = filled @ row
                 filled = filled | np.outer(gain, gain)
-            if len(H) >= POSE:  # the first pose
-                filled[:POSE, :POSE] |= _couples(H[:POSE, :POSE].astype(bool))
+            if n_pose and len(H) >= POSE:  # the first pose
+                couples = _couples(H[:POSE, :POSE].astype(bool))
+                shared = couples @ H[:POSE, 2 * POSE :].astype(bool)
+                filled[:POSE, :POSE] |= couples | (shared @ shared.T)
+                filled[:POSE, 2 * POSE :] |= shared
         filled = filled | filled.T
         if (filled == P).all():
             break

@@ -1,24 +1,25 @@
-"""Which sensors measure which floating root: their models, checked."""
+"""Which sensors measure which root, and the offsets of which joints: their models, checked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import casadi as ca
 import numpy as np
 
 from granite.config.devices.device import Device
+from granite.config.devices.joint_sensors import JointSensors
 from granite.config.errors import InputError
 from granite.config.measurement import Measurement
 from granite.config.parts import own_code
-from granite.controllers.estimation.root_filter import POSE, Root, RootSensor
+from granite.controllers.estimation.root_filter import POSE, JointOffset, Root, RootSensor
 from granite.controllers.model import ControlModel
 
 
 def measured_roots(
     model: ControlModel, process: Mapping[str, tuple[float, float, float]], measured_rotation: float
 ) -> list[Root]:
-    """Every floating root that the controller knows, with its sensors.
+    """Every floating root that the controller knows with its sensors, and every fixed one that has some.
 
     Parameters
     ----------
@@ -35,7 +36,8 @@ def measured_roots(
         Where nothing measures the pose of a root, or the model of a sensor can't be used.
     """
     roots = {module.name: model.layout.root_u(module).start for module in model.floating}
-    sensors: dict[str, list[RootSensor]] = {name: [] for name in roots}
+    offsets = _joint_offsets(model)
+    sensors: dict[str, list[RootSensor]] = {module.name: [] for module in model.layout.modules}
     for index, (name, device) in enumerate(model.bed.sensors.items()):
         if not set(device.modules(model.bed)) <= set(model.layout.u):
             continue
@@ -45,9 +47,13 @@ def measured_roots(
             if measurement is None:
                 continue
             n_values = _refuse_wrong(measurement, device, model)
-            moved = [root for root, at in roots.items() if _depends(measurement, model, at)]
+            moved = [root for root, at in roots.items() if _depends(measurement, model, range(at, at + POSE))]
             if len(moved) > 1:
                 raise InputError(f"its model depends on the bases {' and '.join(moved)}", expected="on one of them")
+            moved = moved or _modules_of_offsets(measurement, model, offsets)
+            if len(moved) > 1:
+                joints = f"its model depends on joints of {' and '.join(moved)}"
+                raise InputError(joints, expected="on those of one module")
         except InputError as error:
             raise error.within(f"devices.{name}") from error
         if moved:
@@ -57,13 +63,39 @@ def measured_roots(
             expected = f"a pose of '{module.root.name}', because its base floats"
             raise InputError.missing("devices.vision", expected)
     measured = []
-    for name, at in roots.items():
-        x, y, turn = process[name]
-        rates = [ca.jacobian(ca.SX(s.measurement.expected), model.u[at + 2]).nnz() for s in sensors[name]]
-        measured.append(
-            Root(name, at, tuple(sensors[name]), (x, y, max(turn, measured_rotation) if any(rates) else turn))
-        )
+    for name, known in sensors.items():
+        at = roots.get(name)
+        if at is None and not known:
+            continue
+        estimated = [
+            JointOffset(i, deviation)
+            for i, deviation in offsets.items()
+            if any(_depends(s.measurement, model, [i]) for s in known)
+        ]
+        x, y, turn = (0.0, 0.0, 0.0) if at is None else process[name]
+        if at is not None and any(_depends_on(s.measurement, model.u[at + 2]) for s in known):
+            turn = max(turn, measured_rotation)
+        measured.append(Root(name, at, tuple(known), (x, y, turn), tuple(estimated)))
     return measured
+
+
+def _joint_offsets(model: ControlModel) -> dict[int, float]:
+    """Unknown offset of each joint's sensor, by the index of the joint (one standard deviation)."""
+    return {
+        model.layout.joint_u(joint): device.angle_offset_rad
+        for device in model.bed.devices_of(JointSensors).values()
+        for joint in device.joints
+        if joint in model.layout.joints and device.angle_offset_rad > 0
+    }
+
+
+def _modules_of_offsets(measurement: Measurement, model: ControlModel, offsets: Mapping[int, float]) -> list[str]:
+    """Modules with a joint whose offset a sensor determines."""
+    return [
+        name
+        for name, at in model.layout.u.items()
+        if any(at.start <= i < at.stop and _depends(measurement, model, [i]) for i in offsets)
+    ]
 
 
 def _refuse_wrong(measurement: Measurement, device: Device, model: ControlModel) -> int:
@@ -92,9 +124,13 @@ def _refuse_wrong(measurement: Measurement, device: Device, model: ControlModel)
     return n
 
 
-def _depends(measurement: Measurement, model: ControlModel, at: int) -> bool:
-    moved = ca.vertcat(model.q[at : at + POSE], model.u[at : at + POSE])
-    return bool(ca.jacobian(ca.SX(measurement.expected), moved).nnz())
+def _depends(measurement: Measurement, model: ControlModel, indices: Iterable[int]) -> bool:
+    """Whether a sensor measures some of these coordinates or their rates."""
+    return _depends_on(measurement, ca.vertcat(*(ca.vertcat(model.q[i], model.u[i]) for i in indices)))
+
+
+def _depends_on(measurement: Measurement, symbols: ca.SX) -> bool:
+    return bool(ca.jacobian(ca.SX(measurement.expected), symbols).nnz())
 
 
 def _determines(measurement: Measurement, model: ControlModel, at: int) -> bool:

@@ -131,7 +131,8 @@ def force_lag_s(bed: Testbed, device: Thrusters, density: float) -> float:
     from granite.config.devices.vision import Vision
 
     for vision in bed.devices_of(Vision).values():
-        if vision.seen(bed).name == device.pushed(bed).name:
+        target = vision.target(bed)
+        if target.is_root and target.module.name == device.pushed(bed).name:
             noise = vision.position_noise_m**2 / vision.rate_hz + 1e-18
             return float(vision.latency_s / 2 + (noise / density**2) ** 0.25 / math.sqrt(2))
     return 0.1

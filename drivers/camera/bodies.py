@@ -30,20 +30,20 @@ def camera_of(bed: Testbed) -> Camera:
 
 
 def patterns_of(bed: Testbed) -> list[Pattern]:
-    """The pattern of every body that a camera device tracks by targets, by the name of its module."""
+    """The pattern of every body that a camera device tracks by targets, by its name."""
     patterns = []
     for camera in bed.devices_of(Camera).values():
         if camera.targets:
             positions = np.array([target.position_m for target in camera.targets])
             radii = np.array([target.radius_m for target in camera.targets])
-            patterns.append(Pattern(camera.seen(bed).name, positions, radii))
+            patterns.append(Pattern(camera.target(bed).name, positions, radii))
     return patterns
 
 
 def tags_of(bed: Testbed) -> dict[str, Tag]:
-    """The tag of every body that a camera device tracks by one, by the name of its module."""
+    """The tag of every body that a camera device tracks by one, by its name."""
     cameras = bed.devices_of(Camera).values()
-    return {camera.seen(bed).name: camera.tag for camera in cameras if camera.tag is not None}
+    return {camera.target(bed).name: camera.tag for camera in cameras if camera.tag is not None}
 
 
 def finder_of(bed: Testbed, camera: Camera) -> Finder:

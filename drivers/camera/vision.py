@@ -23,7 +23,7 @@ def vision(bed: Testbed, camera: Camera, source: str, sender: Sender) -> Iterato
     InputError
         Where there is no such source, or its frames have another size.
     """
-    names = {other.seen(bed).name: body_name(other, bed) for other in bed.devices_of(Camera).values()}
+    names = {other.target(bed).name: body_name(other, bed) for other in bed.devices_of(Camera).values()}
     finder = finder_of(bed, camera)
 
     def exposed() -> float:

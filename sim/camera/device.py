@@ -22,14 +22,14 @@ _OK = int(Status.OK)
 
 
 class SimulatedCamera(ExposingCamera, Sensor):
-    """Pose of a root body from rendered pixels: x [m], y [m], heading [rad], and one standard deviation of each.
+    """Pose of a body from rendered pixels: x [m], y [m], heading [rad], and one standard deviation of each.
 
     It sees the targets of all bodies that have a camera device, so that these may cross, and reports its own.
     """
 
     def __init__(self, camera: Camera, plant: Plant, rng: np.random.Generator) -> None:
         bed = plant.bed
-        self._body = camera.seen(bed).name
+        self._body = camera.target(bed).name
         self._scene = FilmedScene(bed, camera)
         self._finder = finder_of(bed, camera)
         self._sensor = sensor_of(camera)

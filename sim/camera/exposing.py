@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from granite.config.devices.camera import Camera
+from granite.config.devices.vision import SeenTarget
 from granite.config.records import Array
+from granite.config.testbed import Testbed
 from granite.sim.devices.device import SimulatedDevice
 from granite.sim.devices.exposures import exposures
+from granite.sim.devices.vision import target_kernel
 from granite.sim.plant.plant import Plant
 
-#: pose and velocity of a root body
+#: pose and velocity of a body
 Motion = tuple[Array, Array]
 
 
@@ -25,10 +28,8 @@ class ExposingCamera(SimulatedDevice):
     def __init__(self, camera: Camera, plant: Plant, rng: np.random.Generator, bodies: Sequence[str]) -> None:
         self._plant = plant
         bed = plant.bed
-        modules = {module.name: module for module in bed.modules}
-        n_q = len(bed.positions)
-        roots = [(bed.layout.root_q(modules[body]), bed.layout.root_u(modules[body])) for body in bodies]
-        self._roots = [(q.start, n_q + u.start) for q, u in roots]
+        targets = {target.name: target for other in bed.devices_of(Camera).values() for target in [other.target(bed)]}
+        self._motions = [_motion(bed, targets[body]) for body in bodies]
         self._exposures = exposures(camera, bed, plant.step_s, rng)
         self._next = next(self._exposures)
         self._begun = False
@@ -52,5 +53,18 @@ class ExposingCamera(SimulatedDevice):
             if not exposure.lost:
                 x, back = path[exposure.step - last - 1], exposure.back
                 # Back from the end of the step: wrong by less than a step squared times half the acceleration.
-                motions = [(x[q : q + 3] - back * x[u : u + 3], x[u : u + 3]) for q, u in self._roots]
-                self.expose(motions, exposure.stamp, exposure.arrival)
+                self.expose([motion(x, back) for motion in self._motions], exposure.stamp, exposure.arrival)
+
+
+def _motion(bed: Testbed, target: SeenTarget) -> Callable[[Array, float], Motion]:
+    """(q and u of the plant, time before) -> pose and velocity of a target then."""
+    if not target.is_root:
+        pose, rate = target_kernel(bed, target), 1e-4  # the velocity by differences over so many seconds
+
+        def at(x: Array, back: float) -> Motion:
+            now, before = (pose.run((x, np.array([s]), np.zeros(3))).copy() for s in (back, back + rate))
+            return now, (now - before) / rate
+
+        return at
+    q, u = bed.layout.root_q(target.module).start, len(bed.positions) + bed.layout.root_u(target.module).start
+    return lambda x, back: (x[q : q + 3] - back * x[u : u + 3], x[u : u + 3])

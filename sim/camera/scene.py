@@ -21,7 +21,7 @@ class FilmedScene:
     Attributes
     ----------
     bodies : tuple
-        Modules whose root bodies carry targets or a tag.
+        Names of the bodies that carry targets or a tag.
     """
 
     def __init__(self, bed: Testbed, camera: Camera) -> None:

@@ -13,8 +13,17 @@ enum {
 };
 enum { WAY_ARRIVAL, WAY_T, WAY_POSE, WAY = 5 };
 
+/* Pose of a target on a body at the state x of the plant, `back` seconds before. */
+static void vision_see(const struct kernels *ks, int i, const double *x, double back, const double *error, double *pose)
+{
+    const struct kernel *k = &ks->camera_target[i];
+    k->arg[0] = x, k->arg[1] = &back, k->arg[2] = error, k->res[0] = pose;
+    evaluate(k);
+}
+
 /* Make the exposures that fall into the last `steps` physics steps; `path` has the end of each. */
-static void vision_observe(struct memory *m, const double *exposures, long last, const double *path, int steps)
+static void vision_observe(struct memory *m, const struct kernels *ks, const double *exposures, long last,
+                           const double *path, int steps)
 {
     for (int i = 0; i < SIM_CAMERAS; i++) {
         if (SIM_CAMERA_IS_PERFECT[i])
@@ -28,18 +37,24 @@ static void vision_observe(struct memory *m, const double *exposures, long last,
             way[WAY_ARRIVAL] = e[EXPOSURE_ARRIVAL];
             way[WAY_T] = e[EXPOSURE_STAMP];
             /* Back from the end of the step: wrong by less than a step squared times half the acceleration. */
-            for (int k = 0; k < 3; k++)
+            if (SIM_CAMERA_SEES_TARGET[i])
+                vision_see(ks, i, x, e[EXPOSURE_BACK], e + EXPOSURE_ERROR, way + WAY_POSE);
+            for (int k = 0; k < 3 && !SIM_CAMERA_SEES_TARGET[i]; k++)
                 way[WAY_POSE + k] = x[(int)e[EXPOSURE_Q] + k] - e[EXPOSURE_BACK] * x[(int)e[EXPOSURE_U] + k] +
                                     e[EXPOSURE_ERROR + k];
         }
     }
 }
 
-static void vision_read(struct memory *m, int i, double t, double *frame)
+static void vision_read(struct memory *m, const struct kernels *ks, int i, double t, double *frame)
 {
     if (SIM_CAMERA_IS_PERFECT[i]) {
         if (!(t <= frame[FRAME_T])) {
-            copy(frame + FRAME_VALUES, m->plant_state + SIM_CAMERA_Q[i], 3);
+            const double none[3] = {0};
+            if (SIM_CAMERA_SEES_TARGET[i])
+                vision_see(ks, i, m->plant_state, 0, none, frame + FRAME_VALUES);
+            else
+                copy(frame + FRAME_VALUES, m->plant_state + SIM_CAMERA_Q[i], 3);
             frame[FRAME_T] = t, frame[FRAME_NUMBER]++, frame[FRAME_STATUS] = STATUS_OK;
         }
         return;

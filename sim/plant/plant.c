@@ -44,8 +44,8 @@ int plant_thrust(const struct parameters *p, struct memory *m, const struct kern
 int plant_observe(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *exposures,
                   long last, const double *path, int steps)
 {
-    (void)p, (void)ks;
-    vision_observe(m, exposures, last, path, steps);
+    (void)p;
+    vision_observe(m, ks, exposures, last, path, steps);
     return PLANT_RUNS;
 }
 
