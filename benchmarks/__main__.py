@@ -49,6 +49,7 @@ ALL = {
     "wrong_actuators": "wrong_actuators",
     "imperfections": "imperfections",
     "wiggle": "wiggle",
+    "sensors": "sensors",
 }
 
 

@@ -62,8 +62,6 @@ class KalmanEstimator:
         translation_m_s2_per_rthz: Positive = 2e-3
         rotation_rad_s2_per_rthz: Positive = 1e-2
         joint_rad_s2_per_rthz: Positive = 0.2
-        #: at least, of a base whose rate a sensor measures: corrections of the joints' rates move it, too
-        measured_rotation_rad_s2_per_rthz: Positive = 2e-2
         #: of modules whose bases or bodies differ
         modules: dict[Name, ModuleNoise] = Field(default_factory=dict)
         disturbance: DisturbanceTable = DisturbanceTable()
@@ -104,7 +102,7 @@ class KalmanEstimator:
         self._end_deviation = self._end_x + 2 * self._n
         self._end_covariances = self._end_deviation + n_covariances(joints.values())
         self._end_innovations = self._end_covariances + first
-        roots = measured_roots(model, _process_noise(options, model), options.measured_rotation_rad_s2_per_rthz)
+        roots = measured_roots(model, _process_noise(options, model))
         self._roots = RootFilters(roots, model.q, model.u, self._period)
         #: of each sensor of a root: its index among the sensors, and where its innovations stand
         self._root_sensors = [
@@ -156,14 +154,13 @@ class KalmanEstimator:
         self._faults = unknown.faults
         key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json()}"
 
-        sets, firsts = model.contact_sets, [root.first for root in roots]
-        offsets = self._roots.offset_joints
+        sets, offsets = model.contact_sets, self._roots.offset_joints
 
         def write() -> list[ca.Function]:
             noise = options.joint_rad_s2_per_rthz
             filters = {name: (s, joint_filter(s, noise, self._period)) for name, s in joints.items()}
             return [
-                prediction(model, filters, firsts, offsets, unknown, gripped, f"prediction_{i}")
+                prediction(model, filters, roots, offsets, unknown, gripped, f"prediction_{i}")
                 for i, gripped in enumerate(sets)
             ]
 

@@ -7,6 +7,9 @@ also gets its measurement update here. What corrects the rates of joints acts in
 and changes no momentum. Unless contacts hold the vehicle, its root moves against it:
 
     du_b = -M_bb^-1 M_bj du_j
+
+That carries the noise of the joints' rates into those of the root. A heading whose rate a sensor measures does without:
+the sensor shows the motion itself.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import numpy as np
 
 from granite.config.devices.joint_sensors import JointSensors
 from granite.controllers.estimation.joint_filter import JointFilter
+from granite.controllers.estimation.root_filter import Root
 from granite.controllers.estimation.unknown_forces import UnknownForces
 from granite.controllers.model import ControlModel
 from granite.mrds.dynamics import solve
@@ -51,7 +55,7 @@ def n_covariances(joints: Iterable[JointSensors]) -> int:
 def prediction(
     model: ControlModel,
     joints: Joints,
-    roots: Sequence[int | None],
+    roots: Sequence[Root],
     offsets: Collection[int],
     unknown: UnknownForces,
     gripped: frozenset[str] = frozenset(),
@@ -65,8 +69,8 @@ def prediction(
     `numbers` are 1 and its age in periods for each joint sensor whose frame is new, else 0; then the gate, and 1 if
     unknown forces are observed. Innovations are in their standard deviations, those of unknown joints NaN; a frame with
     one beyond the gate is not used. The offset of a joint's sensor is part of its deviation, but for the joints in
-    `offsets`, where it is estimated and taken off the frames. `steps` are the acceleration of each root, and the jump of its rate at the end of
-    the period, which `root_filter.py` needs.
+    `offsets`, where it is estimated and taken off the frames. `steps` are the acceleration of each root, and the jump
+    of its rate at the end of the period, which `root_filter.py` needs.
     """
     update = _update(model, joints, roots, offsets, gripped)
     acceleration, n = model.acceleration_under(gripped), model.n
@@ -85,7 +89,7 @@ def prediction(
 def _update(
     model: ControlModel,
     joints: Joints,
-    roots: Sequence[int | None],
+    roots: Sequence[Root],
     offsets: Collection[int],
     gripped: frozenset[str],
 ) -> ca.Function:
@@ -135,14 +139,18 @@ def _update(
             deviation[i], deviation[n + i] = ca.sqrt(spread + late if is_timed else spread), ca.sqrt(P[1, 1])
         covariances_after = ca.vertcat(covariances_after, ca.vec(P))
         first_value, first_covariance = first_value + 2 * count, first_covariance + size * size
-    for root in model.free_roots(gripped):
-        impulse = ca.substitute((model.mass_matrix @ correction)[root], model.q, x[:n])
-        against = -solve(ca.substitute(model.mass_matrix[root, root], model.q, x[:n]), impulse)
-        after[[n + i for i in root]] += against
-        correction[root] += against
+    for free in model.free_roots(gripped):
+        impulse = ca.substitute((model.mass_matrix @ correction)[free], model.q, x[:n])
+        against = -solve(ca.substitute(model.mass_matrix[free, free], model.q, x[:n]), impulse)
+        after[[n + i for i in free]] += against
+        correction[free] += against
     steps = ca.SX(0, 1)
-    for at in roots:
-        moved = ca.SX.zeros(6) if at is None else ca.vertcat(a[at : at + 3], correction[at : at + 3])
+    for root in roots:
+        at, moved = root.first, ca.SX.zeros(6)
+        if at is not None:
+            moved[:3], moved[3:] = a[at : at + 3], correction[at : at + 3]
+        if root.has_rate:
+            moved[5] = 0
         steps = ca.vertcat(steps, moved)
     found_now = [after, deviation, covariances_after, innovations, correction, steps]
     return ca.Function("update", [x, a, measured, numbers, before], found_now)

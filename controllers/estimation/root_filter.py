@@ -1,6 +1,6 @@
 """Pose, rate and biases of a floating root from any number of sensors, each with its own model, rate and delay.
 
-    z = [pose; rate; biases; offsets]     pose' = rate     rate' = model acceleration + white noise     bias' = white noise
+    z = [pose; rate; biases; offsets]    pose' = rate    rate' = model acceleration + white noise    bias' = white noise
 
 A sensor measures h(z, joints) + noise (`config/measurement.py`). Where h depends on a joint, as that of a target on the
 hand does, the constant offset of the joint's own sensor is part of z: the angle in h is what that sensor says, less its
@@ -73,6 +73,7 @@ class Root(NamedTuple):
     sensors: tuple[RootSensor, ...]
     process: tuple[float, float, float]  #: spectral density of the acceleration (one sigma)
     offsets: tuple[JointOffset, ...] = ()
+    has_rate: bool = False  #: whether a sensor measures the rate of its heading
 
 
 class RootKernels:
@@ -109,9 +110,11 @@ class RootKernels:
         #: sensors whose first frame starts the filter: those of the whole pose; every one of a fixed root
         self.starts = [
             root.first is None
-            or len(sensor.measurement.noise) >= POSE
-            and ca.sprank(ca.jacobian(h, z)[:POSE, :POSE]) == POSE
-            and not self._bias_rows[k]
+            or (
+                len(sensor.measurement.noise) >= POSE
+                and ca.sprank(ca.jacobian(h, z)[:POSE, :POSE]) == POSE
+                and not self._bias_rows[k]
+            )
             for k, (sensor, h) in enumerate(zip(root.sensors, self._expected, strict=True))
         ]
         jacobians = [np.array(ca.DM(ca.jacobian(h, z).sparsity(), 1)) for h in self._expected]
@@ -341,7 +344,7 @@ class RootFilters:
         `has_joints`: whether every joint has been measured.
         """
         memory, (r, k) = self.memory, self.sensors[sensor]
-        if not frame.number > memory.number[sensor] or self.kernels[r].needs_joints[k] and not has_joints:
+        if not frame.number > memory.number[sensor] or (self.kernels[r].needs_joints[k] and not has_joints):
             return
         memory.number[sensor] = frame.number
         if frame.t > t or not math.isfinite(frame.values.sum()):  # a sum is finite only if all its parts are
@@ -503,9 +506,7 @@ class RootFilters:
         limit = np.array([gate if is_new else math.inf])
         since, a = memory.event_t[r, e : e + 1] - memory.times[r, j], memory.steps[r, j, :POSE]
         variance = self._variance_of(sensor, values)
-        results = kernels.updates[k].run(
-            (z, P, memory.x[r, j], since, a, deviation, values[:m], variance, limit)
-        )
+        results = kernels.updates[k].run((z, P, memory.x[r, j], since, a, deviation, values[:m], variance, limit))
         if is_new:
             exposed = memory.event_t[r, e]
             memory.innovation[sensor, :m] = results[-1 - m : -1]

@@ -16,9 +16,7 @@ from granite.controllers.estimation.root_filter import POSE, JointOffset, Root, 
 from granite.controllers.model import ControlModel
 
 
-def measured_roots(
-    model: ControlModel, process: Mapping[str, tuple[float, float, float]], measured_rotation: float
-) -> list[Root]:
+def measured_roots(model: ControlModel, process: Mapping[str, tuple[float, float, float]]) -> list[Root]:
     """Every floating root that the controller knows with its sensors, and every fixed one that has some.
 
     Parameters
@@ -27,8 +25,6 @@ def measured_roots(
         The controller's model.
     process
         Density of the acceleration of each root, by module.
-    measured_rotation
-        At least this density of the rotation, where a sensor measures its rate.
 
     Raises
     ------
@@ -72,10 +68,10 @@ def measured_roots(
             for i, deviation in offsets.items()
             if any(_depends(s.measurement, model, [i]) for s in known)
         ]
-        x, y, turn = (0.0, 0.0, 0.0) if at is None else process[name]
-        if at is not None and any(_depends_on(s.measurement, model.u[at + 2]) for s in known):
-            turn = max(turn, measured_rotation)
-        measured.append(Root(name, at, tuple(known), (x, y, turn), tuple(estimated)))
+        density, has_rate = (0.0, 0.0, 0.0), False
+        if at is not None:
+            density, has_rate = process[name], any(_depends_on(s.measurement, model.u[at + 2]) for s in known)
+        measured.append(Root(name, at, tuple(known), density, tuple(estimated), has_rate))
     return measured
 
 
