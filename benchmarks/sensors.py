@@ -38,7 +38,7 @@ def hand_errors(name: str, seeds: range = SEEDS) -> HandErrors:
         ended_early += len(log.rows) < round(bed.loop.duration_s / bed.loop.period_s)
         motion = Kinematics(bed, bed.layout)
         tip = ca.Function("tip", [motion.q], [motion.point("vehicle", "tip").position[:2]]).map(LAST)
-        paths = [log.rows[-LAST:, log.channels.place(topic, "q")] for topic in ("/truth", "/state", "/reference")]
+        paths = [log.rows[-LAST:, log.channels.columns(topic, "q")] for topic in ("/truth", "/state", "/reference")]
         true, estimated, wanted = (np.array(tip(q.T)) for q in paths)
         squares.append([np.square(path - true).sum(axis=0).mean() for path in (estimated, wanted)])
     estimate, control = np.sqrt(np.mean(squares, axis=0))

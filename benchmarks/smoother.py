@@ -46,10 +46,10 @@ class _Node(NamedTuple):
 
 def _squares(bed: Testbed, i: int) -> Array:
     log = simulate_in_memory(bed, keep=False)
-    rows, place, n = log.rows, log.channels.place, len(bed.known.positions)
+    rows, columns, n = log.rows, log.channels.columns, len(bed.known.positions)
     steps = _steps(bed, rows, log.channels)
-    t, numbers = rows[:, place("/sample", "t")], rows[:, place("/sample", "vision.number")]
-    exposed, poses = rows[:, place("/sample", "vision.t")], rows[:, place("/sample", "vision.values")]
+    t, numbers = rows[:, columns("/sample", "t")], rows[:, columns("/sample", "vision.number")]
+    exposed, poses = rows[:, columns("/sample", "vision.t")], rows[:, columns("/sample", "vision.values")]
     new = np.flatnonzero(np.diff(numbers, prepend=0.0) > 0)
     first, period = int(new[0]), bed.loop.period_s
     nodes = [_Node(t.item(k), k, None) for k in range(first, len(t))]
@@ -59,12 +59,12 @@ def _squares(bed: Testbed, i: int) -> Array:
         if exposed[k] > t[first]
     ]
     nodes.sort(key=lambda node: (node.t, node.pose is not None))
-    gyro = rows[:, place("/sample", "gyro.values")].ravel() if "gyro" in bed.sensors and i == 2 else None
+    gyro = rows[:, columns("/sample", "gyro.values")].ravel() if "gyro" in bed.sensors and i == 2 else None
     filtered, smoothed = _smoothed(bed, i, nodes, steps, poses.item(first, i), gyro)
     ticks = [k for k, node in enumerate(nodes) if node.pose is None and node.t >= 10.0]
     at = [nodes[k].tick for k in ticks]
     true, estimate = (
-        np.column_stack([rows[at][:, place(topic, "q")][:, i], rows[at][:, place(topic, "u")][:, i]])
+        np.column_stack([rows[at][:, columns(topic, "q")][:, i], rows[at][:, columns(topic, "u")][:, i]])
         for topic in ("/truth", "/state")
     )
     assert n == len(bed.positions)  # the estimator knows all coordinates, in their order

@@ -108,7 +108,9 @@ static void kalman_begin_joint(struct memory *m, int i, const double *values)
 
 static int kalman_estimate(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
 {
-    double t = row[ROW_SAMPLE_T], gate = t >= m->kalman_gate_from[0] ? p->kalman_gate[0] : INFINITY;
+    double t = row[ROW_SAMPLE_T];
+    int has_settled = t >= m->kalman_settled_at[0];
+    double gate = has_settled ? p->kalman_gate[0] : INFINITY;
     double period = p->period[0], *ages = row + ROW_STATE_AGES;
     if (m->kalman_started[0]) {
         for (int k = (int)rint((t - m->kalman_t[0]) / period) - 1; k > 0; k--)
@@ -143,14 +145,14 @@ static int kalman_estimate(const struct parameters *p, struct memory *m, const s
     }
     for (int i = 0; i < ROOT_SENSORS; i++)
         root_take(p, m, ks, i, t, row + SENSOR_FRAME[ROOT_SENSOR[i]], m->kalman_x);
-    root_finish(p, m, ks, gate);
+    root_finish(p, m, ks, p->kalman_gate[0], has_settled);
     for (int i = 0; i < ROOT_SENSORS; i++) {
         copy(m->kalman_innovation + KALMAN_ROOT_SIGNAL[i], m->root_innovation + ROOT_VALUES * i, ROOT_SENSOR_ROWS[i]);
         ages[ROOT_SENSOR[i]] = t - m->root_exposed[i];
         ready = ready && !isnan(m->root_exposed[i]);
     }
-    if (ready && m->kalman_gate_from[0] == INFINITY) {
-        m->kalman_gate_from[0] = t + p->kalman_settling[0];
+    if (ready && m->kalman_settled_at[0] == INFINITY) {
+        m->kalman_settled_at[0] = t + p->kalman_settling[0];
         m->kalman_observe_from[0] = t + p->kalman_observing[0];
     }
     row[ROW_STATE_T] = t;

@@ -53,7 +53,7 @@ class KalmanEstimator:
     (`Device.measurement`) that depends on the motion of a root which it knows. Modes of flexible links are predicted
     only, unless strain gauges determine them. A frame with an innovation beyond
     `safety.monitor.gate_sigma` is not used: a single outlier changes nothing, and the guard ends the run where they
-    continue. The gate is open until `settling_s` after the start, because velocities are not known before.
+    continue. The gate of joints is open until `settling_s` after the start, because velocities are not known before.
     """
 
     class Options(PartTable):
@@ -130,8 +130,8 @@ class KalmanEstimator:
         #: a contact force that the model does not know would look like an outlier
         self._gate_sigma = monitor.gate_sigma if bed.explains_motion else inf
         self._settling, self._observing = monitor.settling_s, options.disturbance.after_s
-        #: from when on the gate is closed and disturbances are observed [s]
-        self._gate_from, self._observe_from = np.array([inf]), np.array([inf])
+        #: when the estimate has settled, and from when on disturbances are observed [s]
+        self._settled_at, self._observe_from = np.array([inf]), np.array([inf])
         self._motors = [actuators.index(name) for name in bed.devices_of(Motors)]
         #: how many torques and openings each device has
         self._torques = [len(device.units) for device in bed.devices_of(Motors).values()]
@@ -255,7 +255,7 @@ class KalmanEstimator:
                 "kalman_innovations": self._innovations,
                 "kalman_t": self._t,
                 "kalman_started": self._started,
-                "kalman_gate_from": self._gate_from,
+                "kalman_settled_at": self._settled_at,
                 "kalman_observe_from": self._observe_from,
                 "kalman_unknown": self._unknown,
                 "kalman_disturbance": self._disturbance,
@@ -279,7 +279,8 @@ class KalmanEstimator:
     def estimate(self, sample: Sample) -> State:
         """q and u at the time of the sample."""
         t, frames, n = sample.t, sample.frames, self._n
-        gate = self._gate_sigma if t >= self._gate_from[0] else inf
+        has_settled = bool(t >= self._settled_at[0])
+        gate = self._gate_sigma if has_settled else inf
         if self._started[0]:
             skipped = round((t - self._t.item(0)) / self._period) - 1
             for k in range(skipped, 0, -1):
@@ -303,15 +304,15 @@ class KalmanEstimator:
             ages[joint.sensor] = t - self._joint_taken[i]
         for i, (sensor, _) in enumerate(self._root_sensors):
             self._roots.take(t, i, frames[sensor], self._x[: 2 * n], has_joints=bool(self._started[0]))
-        self._roots.finish(gate, self._x, self._deviation, self._correction)
+        self._roots.finish(self._gate_sigma, self._x, self._deviation, self._correction, has_settled=has_settled)
         for i, (sensor, signals) in enumerate(self._root_sensors):
             self._innovation[signals] = self._roots.innovation(i)
             ages[sensor] = t - self._roots.memory.exposed.item(i)
         self._bias[self._biased] = self._roots.biases()
         self._joint_offset[self._offset_values] = self._roots.memory.offset
         ready = ready and self._roots.ready
-        if ready and self._gate_from[0] == inf:
-            self._gate_from[0], self._observe_from[0] = t + self._settling, t + self._observing
+        if ready and self._settled_at[0] == inf:
+            self._settled_at[0], self._observe_from[0] = t + self._settling, t + self._observing
         return State(
             t,
             ready,

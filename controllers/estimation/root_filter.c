@@ -103,7 +103,8 @@ static void root_start(const struct parameters *p, struct memory *m, const struc
     k->res[0] = root_z(m, r, 0), k->res[1] = root_p(m, r, 0);
     evaluate(k);
     m->root_exposed[sensor] = frame[FRAME_T];
-    m->root_started[r] = m->root_stored[r] = 1;
+    m->root_started[r] = m->root_stored[r] = m->root_used[r] = 1;
+    m->root_refused[r] = 0;
     root_times(m, r)[0] = frame[FRAME_T];
     copy(root_x(m, r, 0), x, 2 * ROOT_N);
     m->root_valid[r] = m->root_n_events[r] = 0;
@@ -174,6 +175,7 @@ static int root_judge(const struct parameters *p, struct memory *m, const struct
     if (is_new) {
         double exposed = root_event_t(m, r)[e];
         copy(m->root_innovation + ROOT_VALUES * sensor, sigmas, rows);
+        (within ? m->root_used : m->root_refused)[r] += ROOT_STARTS[sensor];
         if (!within) {
             int n = (int)m->root_n_events[r];
             root_move_events(m, r, e, e + 1, n - 1 - e);
@@ -221,12 +223,17 @@ static void root_replay(const struct parameters *p, struct memory *m, const stru
 }
 
 /* Compute every root anew from the first checkpoint that is not valid, and write it into the state. */
-static void root_finish(const struct parameters *p, struct memory *m, const struct kernels *ks, double gate)
+static void root_finish(const struct parameters *p, struct memory *m, const struct kernels *ks, double gate,
+                        int has_settled)
 {
     for (int r = 0; r < ROOTS; r++) {
         if (!m->root_started[r])
             continue;
-        root_replay(p, m, ks, r, gate);
+        root_replay(p, m, ks, r, m->root_opened[r] && !has_settled ? INFINITY : gate);
+        if (!has_settled && m->root_refused[r] > m->root_used[r]) {
+            m->root_started[r] = 0;
+            m->root_opened[r] = 1;
+        }
         int last = (int)m->root_stored[r] - 1, at = ROOT_FIRST[r];
         const double *z = root_z(m, r, last), *variances = root_p(m, r, last);
         const double *offset = z + ROOT_N_Z[r] - (ROOT_OFFSET_FIRST[r + 1] - ROOT_OFFSET_FIRST[r]);

@@ -273,6 +273,8 @@ class RootMemory:
         self.n_events, self.event_t = np.zeros(r), np.zeros((r, self.most_events))
         self.event_sensor = np.zeros((r, self.most_events))
         self.event_values = np.zeros((r, self.most_events, self.most_values))
+        #: before the estimate has settled: frames of the pose that were used and refused, and whether the gate is open
+        self.used, self.refused, self.opened = np.zeros(r), np.zeros(r), np.zeros(r)
         #: estimated offsets of joints, root after root
         self.offset = np.zeros(sum(len(k.root.offsets) for k in roots))
         #: of each sensor: number of the newest frame seen, time of the newest one used, and its innovation
@@ -371,8 +373,11 @@ class RootFilters:
         memory.n_events[r] = n + 1
         memory.valid[r] = min(memory.valid[r], before)
 
-    def finish(self, gate: float, x: Array, deviation: Array, correction: Array) -> None:
+    def finish(self, gate: float, x: Array, deviation: Array, correction: Array, *, has_settled: bool = True) -> None:
         """Compute every root anew from the first checkpoint that is not valid, and write it into the state.
+
+        Before the estimate has settled the first pose may be wrong, or the root so fast that its poses look wrong:
+        where more of them are refused than used, the filter starts anew, with an open gate.
 
         Parameters
         ----------
@@ -380,12 +385,16 @@ class RootFilters:
             A frame with an innovation of more standard deviations is not used.
         x, deviation, correction
             Of the estimator: state, deviations of coordinates and velocities, and what was added to the velocities.
+        has_settled
+            Whether velocities are known.
         """
         memory, n = self.memory, self._n
         for r, kernels in enumerate(self.kernels):
             if not memory.started[r]:
                 continue
-            self._replay(r, gate, deviation)
+            self._replay(r, math.inf if memory.opened[r] and not has_settled else gate, deviation)
+            if not has_settled and memory.refused[r] > memory.used[r]:
+                memory.started[r], memory.opened[r] = 0.0, 1.0
             last, at = int(memory.stored[r]) - 1, kernels.root.first
             z, P = memory.z[r, last], memory.P[r, last]
             for i, offset in enumerate(kernels.root.offsets):
@@ -434,6 +443,7 @@ class RootFilters:
         variance = self._variance_of(sensor, frame.values)[:m]
         z, P = starter.split(starter.run((x, frame.values[:m], variance)))
         memory.exposed[sensor], memory.started[r], memory.stored[r] = frame.t, 1.0, 1.0
+        memory.used[r], memory.refused[r] = 1.0, 0.0
         memory.times[r, 0], memory.z[r, 0, : len(z)], memory.P[r, 0, : len(P)] = frame.t, z, P
         memory.x[r, 0], memory.valid[r], memory.n_events[r] = x, 0.0, 0.0
         # The jump of the rate stops what was predicted so far: the root is at rest.
@@ -510,6 +520,8 @@ class RootFilters:
         if is_new:
             exposed = memory.event_t[r, e]
             memory.innovation[sensor, :m] = results[-1 - m : -1]
+            counted = memory.used if results[-1] else memory.refused
+            counted[r] += kernels.starts[k]
             if not results[-1]:
                 n = int(memory.n_events[r])
                 for events in (memory.event_t[r], memory.event_sensor[r], memory.event_values[r]):

@@ -31,7 +31,7 @@ class Hand:
         tip = ca.Function("tip", [motion.q], [motion.point(module, "tip").position[:2]]).map(len(rows))
 
         def entries(topic: str, entry: str) -> Any:
-            return rows[:, log.channels.place(topic, entry)]
+            return rows[:, log.channels.columns(topic, entry)]
 
         self.q, self.true_q = entries("/state", "q"), entries("/truth", "q")
         seen, true, wanted = (np.array(tip(q.T)).T for q in (self.q, self.true_q, entries("/reference", "q")))

@@ -205,3 +205,22 @@ def test_the_uncertainty_of_time_is_noise_in_proportion_to_the_rate() -> None:
 
     assert deviation(1.0, 5e-3) > 2 * deviation(1.0, 0.0)
     assert deviation(0.0, 5e-3) == pytest.approx(deviation(0.0, 0.0), rel=1e-3)
+
+
+def settled_late(wrong: range, speed: float = 0.0, ticks: int = 120) -> Body:
+    """A pose at every tick, 0.3 m off in some of them, with a gate before anything has settled."""
+    body = Body(POSE)
+    body.q, body.u = np.zeros(3), np.array([0.0, 0.0, speed])
+    for k in range(ticks):
+        body.step(np.zeros(3))
+        body.show(0, body.t, body.q + np.array([0.3 if k in wrong else 0.0, 0.0, 0.0]))
+        body.filters.finish(8.0, body.x, body.deviation, body.correction, has_settled=False)
+        if k in wrong and wrong.start > 0:
+            assert abs(body.x[0]) < 1e-3
+    return body
+
+
+@pytest.mark.parametrize(("wrong", "speed"), [(range(40, 70), 0.0), (range(10), 0.0), (range(0), 3.0)])
+def test_before_it_has_settled_swaps_are_left_out_and_a_wrong_start_is_left_behind(wrong: range, speed: float) -> None:
+    body = settled_late(wrong, speed)
+    np.testing.assert_allclose(body.x, np.concatenate((body.q, body.u)), atol=1e-3 + 5e-3 * speed)

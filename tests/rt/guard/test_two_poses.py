@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import granite
+from granite.kernels.c_compiler import find_compiler
+from tests.support.compiled_runs import assert_equal_to_the_bit
 
 SECOND = {"rate_hz": 25.0, "latency_s": 0.11, "position_noise_m": 1e-3, "heading_noise_rad": 2e-3}
 BOTH = {"devices.second": {"kind": "vision", **SECOND}}
@@ -64,3 +66,13 @@ def test_the_error_is_that_of_the_good_one_alone(unit: str, value: float) -> Non
     alone = rms(devices__vision={"kind": "vision", **SECOND})
     fused = rms(devices__second=BOTH["devices.second"], simulation__events=[offset(6.0, "vision", unit, value, 2.0)])
     assert (fused < 1.2 * alone).all(), (fused, alone)
+
+
+def test_a_swap_before_the_estimate_has_settled_is_left_out_with_the_bits_of_the_loop() -> None:
+    changes = {"simulation.events": [offset(0.4, "vision", "base_x_m", 0.3, 0.3)], "loop.duration_s": 1.5}
+    bed = granite.load("free-flyer", changes)
+    if find_compiler() is not None:
+        assert_equal_to_the_bit(bed)
+    log = granite.simulate(bed)
+    assert log.summary["ended"] == "completed"
+    assert np.abs(log["/state"].base_x_m - log["/truth"].base_x_m)[log.t > 0.2].max() < 2e-3
