@@ -166,9 +166,11 @@ class Bus(SharedLink):
         opening = Opening(self._sdk, port, options.port, options.baud)
         try:
             self.ready = [opening.identify(servo) for servo in self._servos]
-            refuse_slow_bus(self.ready, options.baud, self._period_s)
+            refuse_slow_bus(self.ready, options.baud, self._period_s, options.fast_read)
             for servo in self._servos:
                 opening.prepare(servo, self._watchdog)
+            if options.fast_read:
+                opening.try_fast_read(self._servos)
         except OSError as error:
             self._drop()
             raise InputError(f"the port went away: {error}", key="port", value=options.port) from error
@@ -177,7 +179,7 @@ class Bus(SharedLink):
             raise
         n = len(self._servos)
         self.feedback, self._alerts, self._answered_at = [None] * n, [False] * n, [float("-inf")] * n
-        self._decoder = StatusDecoder(self._sdk)
+        self._decoder = StatusDecoder(self._sdk, FEEDBACK_BYTES, n if options.fast_read else 0)
         self._requested_at = float("-inf")
 
     def _disconnect(self) -> None:
@@ -210,11 +212,12 @@ class Bus(SharedLink):
             self.counts.missed += sum(number != self._request for number in self.answered)
         self._request += 1
         self._requested_at = t
+        self._decoder.begin_request()
         port, ids = self._port, [servo.id for servo in self._servos]
         if port is None:
             return
         try:
-            result = self._sdk.syncReadTx(port, INDIRECT_DATA, FEEDBACK_BYTES, ids, len(ids), False)
+            result = self._sdk.syncReadTx(port, INDIRECT_DATA, FEEDBACK_BYTES, ids, len(ids), self._options.fast_read)
         except OSError:
             self._lose()
         else:

@@ -17,6 +17,8 @@ class BusOptions(LinkTable):
     baud: Baud = 1_000_000
     #: without a packet for this long, a servo stops; in steps of 20 ms
     watchdog_s: Positive = 0.04
+    #: all servos answer in one packet (fast sync read): fewer bytes, and one return delay; their firmware must have it
+    fast_read: bool = False
 
     def watchdog_steps(self, period_s: float) -> int:
         """The value of the servos' register; `InputError` where the time can't be set, or is shorter than two ticks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from struct import pack
 from typing import Any, NamedTuple
 
@@ -32,6 +32,9 @@ _BITS_PER_BYTE = 10
 _RATES = (57600, 115200, 1_000_000, 2_000_000, 3_000_000, 4_000_000)
 #: of a status packet without parameters, and of sync instructions without servos
 _STATUS_BYTES, _SYNC_BYTES = 11, 14
+#: of the answer to a fast sync read without servos, and of each servo without its parameters
+_FAST_BYTES, _BLOCK_BYTES = 8, 4
+_BROADCAST = 254
 
 
 class Servo(NamedTuple):
@@ -98,6 +101,19 @@ class Opening:
         self._write(servo, INDIRECT_ADDRESS, pack(f"<{len(FEEDBACK)}H", *FEEDBACK))
         self._write(servo, BUS_WATCHDOG, bytes([watchdog]))
 
+    def try_fast_read(self, servos: Sequence[Servo]) -> None:
+        """Ask all servos at once for one register; `InputError` where they do not answer together."""
+        ids = [servo.id for servo in servos]
+        for _ in range(_TRIES):
+            self._port.receive()
+            if self._sdk.syncReadTx(self._port, TORQUE_ENABLE, 1, ids, len(ids), True) == 0:
+                self._port.setPacketTimeout(_STATUS_BYTES + 5 * len(ids))
+                _, result, _ = self._sdk.fastSyncReadRx(self._port, _BROADCAST, 5 * len(ids))
+                if result == 0:
+                    return
+        words = f"the servos {', '.join(map(str, ids))} do not answer a fast sync read together"
+        raise InputError(words, key="fast_read", value=True, expected="false, or a newer firmware of the servos")
+
     def release(self, servo: Servo) -> None:
         """Torque off, until a servo that answers confirms it."""
         for _ in range(_TRIES):
@@ -133,11 +149,13 @@ class Opening:
         return InputError(problem, key=servo.key, value=servo.id, expected=expected)
 
 
-def refuse_slow_bus(servos: Iterable[ReadyServo], baud: int, period_s: float) -> None:
+def refuse_slow_bus(servos: Iterable[ReadyServo], baud: int, period_s: float, fast_read: bool) -> None:
     """Raise an `InputError` where the set points, the request and the answers of a tick take longer than it."""
     delays = [servo.return_delay_s for servo in servos]
-    n, waits = len(delays), sum(delays)
+    n, waits = len(delays), max(delays) if fast_read else sum(delays)
     sent, received = 2 * _SYNC_BYTES + (3 + 1) * n, (_STATUS_BYTES + FEEDBACK_BYTES) * n
+    if fast_read:
+        received = _FAST_BYTES + (_BLOCK_BYTES + FEEDBACK_BYTES) * n
 
     def takes(rate: int) -> float:
         return (sent + received) * _BITS_PER_BYTE / rate + waits

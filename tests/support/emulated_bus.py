@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 
 from dynamixel_sdk import Protocol2PacketHandler
 
-PING, READ, WRITE, STATUS, SYNC_READ, SYNC_WRITE = 1, 2, 3, 0x55, 0x82, 0x83
+PING, READ, WRITE, STATUS, SYNC_READ, SYNC_WRITE, FAST_SYNC_READ = 1, 2, 3, 0x55, 0x82, 0x83, 0x8A
 BROADCAST = 254
 _END = b"end!"
 SDK = Protocol2PacketHandler()
@@ -89,6 +89,7 @@ class EmulatedBus:
         self.instructions: list[tuple[int, bytes]] = []  #: those heard, with their parameters
         self.damage = 0  #: so many answers to come have a flipped bit
         self.before = b""  #: bytes before every answer
+        self.has_fast_read = True  #: whether the firmware knows fast sync read
         self.obeyed = 0  #: instructions so far
         self.emitted = 0  #: bytes written so far
         self._rest = b""
@@ -160,6 +161,10 @@ class EmulatedBus:
                 if blocks[i] in self.servos:
                     self.servos[blocks[i]].write(address, blocks[i + 1 : i + 1 + size])
             return
+        if instruction == FAST_SYNC_READ:
+            if self.has_fast_read:
+                self._answer_together(address, int.from_bytes(rest[:2], "little"), rest[2:])
+            return
         asked = rest[2:] if instruction == SYNC_READ else [id]
         for each in asked:
             servo = self.servos.get(each)
@@ -171,6 +176,23 @@ class EmulatedBus:
                     self._answer(servo, error, b"")
             else:
                 self._answer(servo, 0, servo.read(address, int.from_bytes(rest[:2], "little")))
+
+    def _answer_together(self, address: int, size: int, ids: bytes) -> None:
+        """One packet, to which each servo adds its block; those behind a silent one wait for it."""
+        length = 1 + (4 + size) * len(ids)
+        packet = bytearray([0xFF, 0xFF, 0xFD, 0, BROADCAST, length & 255, length >> 8, STATUS])
+        for each in ids:
+            servo = self.servos.get(each)
+            if servo is None or servo.is_silent:
+                break
+            packet += bytes([servo.alert, each]) + servo.read(address, size)
+            packet += SDK.updateCRC(0, packet, len(packet)).to_bytes(2, "little")
+        if self.damage:
+            self.damage -= 1
+            packet[-5] ^= 1
+        if len(packet) > 8:
+            os.write(self._end, self.before + packet)
+            self.emitted += len(self.before) + len(packet)
 
     def _answer(self, servo: EmulatedServo, error: int, values: bytes) -> None:
         length = 4 + len(values)

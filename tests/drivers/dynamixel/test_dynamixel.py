@@ -22,6 +22,7 @@ from granite.drivers.dynamixel.device import DynamixelDevice
 from granite.drivers.dynamixel.status_packets import StatusDecoder
 from granite.rt.devices import build_subset
 from tests.support.emulated_bus import (
+    FAST_SYNC_READ,
     SDK,
     SYNC_READ,
     SYNC_WRITE,
@@ -104,9 +105,9 @@ def bus() -> Iterator[EmulatedBus]:
         yield made
 
 
-@pytest.fixture
-def arm(bus: EmulatedBus) -> Iterator[Arm]:
-    made = Arm(bus).open()
+@pytest.fixture(params=[False, True], ids=["sync read", "fast sync read"])
+def arm(bus: EmulatedBus, request: pytest.FixtureRequest) -> Iterator[Arm]:
+    made = Arm(bus, fast_read=request.param).open()
     yield made
     made.close()
 
@@ -162,10 +163,11 @@ def test_answers_with_stuffed_bytes_are_understood(arm: Arm, bus: EmulatedBus) -
 
 
 def test_one_request_a_tick_asks_all_servos_of_the_bus(arm: Arm, bus: EmulatedBus) -> None:
-    before = len(bus.heard(SYNC_READ, 224))
+    reading = FAST_SYNC_READ if arm.link._options.fast_read else SYNC_READ
+    before = len(bus.heard(reading, 224))
     for _ in range(5):
         arm.tick()
-    assert bus.heard(SYNC_READ, 224)[before:] == [bytes([13, 0, 1, 2])] * 5
+    assert bus.heard(reading, 224)[before:] == [bytes([13, 0, 1, 2])] * 5
 
 
 def test_opening_turns_torque_off_and_sets_the_bus_watchdog(bus: EmulatedBus) -> None:
@@ -335,6 +337,104 @@ def test_any_pieces_of_a_stream_give_the_same_packets() -> None:
         found = [p for i in range(0, len(stream), size) for p in decoder.feed(stream[i : i + size])]
         assert [(p.id, p.alert, p.error, p.parameters) for p in found] == [(7, True, 0, b"\xff\xff\xfd\x03")] * 4
         assert decoder.corrupt == 0
+
+
+def together(*servos: tuple[int, bytes]) -> bytes:
+    """The answer of servos to a fast sync read."""
+    length = 1 + sum(4 + len(values) for _, values in servos)
+    packet = bytearray([0xFF, 0xFF, 0xFD, 0, 0xFE, length & 255, length >> 8, 0x55])
+    for id, values in servos:
+        packet += bytes([0, id]) + values
+        packet += SDK.updateCRC(0, packet, len(packet)).to_bytes(2, "little")
+    return bytes(packet)
+
+
+#: with what looks like a header, which is not stuffed
+SERVOS = (1, b"\xff\xff\xfd\x00"), (2, b"\x01\x02\x03\x04"), (9, b"\xfd\xff\xff\xfd")
+
+
+def test_the_sdk_reads_the_answer_to_a_fast_sync_read_as_the_decoder_does() -> None:
+    class Port:
+        is_using, rest = False, together(*SERVOS)
+
+        def readPort(self, length: int) -> bytes:
+            taken, self.rest = self.rest[:length], self.rest[length:]
+            return taken
+
+        def isPacketTimeout(self) -> bool:
+            return not self.rest
+
+    raw, result, _ = SDK.fastSyncReadRx(Port(), 0xFE, 8 * len(SERVOS))
+    assert result == 0
+    blocks = [bytes(raw[8 * i : 8 * i + 8]) for i in range(len(SERVOS))]
+    packets = StatusDecoder(SDK, 4, len(SERVOS)).feed(together(*SERVOS))
+    assert [(p.id, p.parameters) for p in packets] == [(block[1], block[2:6]) for block in blocks] == list(SERVOS)
+
+
+def test_any_pieces_of_joint_answers_give_the_same_packets() -> None:
+    stream = (b"\xff\xff" + together(*SERVOS)) * 4
+    for size in range(1, len(stream)):
+        decoder = StatusDecoder(SDK, 4, len(SERVOS))
+        packets = [p for i in range(0, len(stream), size) for p in decoder.feed(stream[i : i + size])]
+        assert [(p.id, p.parameters) for p in packets] == list(SERVOS) * 4
+        assert decoder.corrupt == 0
+
+
+def test_every_flipped_bit_of_a_joint_answer_is_noticed() -> None:
+    packet = together((1, b"\x05\x06"), (2, b"\x07\x08"))
+    for bit in range(8 * len(packet)):
+        damaged = bytearray(packet)
+        damaged[bit // 8] ^= 1 << bit % 8
+        decoder = StatusDecoder(SDK, 2, 2)
+        first = decoder.feed(bytes(damaged))
+        decoder.begin_request()
+        later = [p for _ in range(3) for p in decoder.feed(packet)]
+        assert all((p.id, p.parameters) in [(1, b"\x05\x06"), (2, b"\x07\x08")] for p in [*first, *later])
+        assert len(first) < 2
+        assert len(later) >= 2
+
+
+def test_a_thousand_joint_answers_with_random_damage_give_true_values_or_none() -> None:
+    rng = np.random.default_rng(8)
+    decoder = StatusDecoder(SDK, 4, len(SERVOS))
+    for _ in range(1000):
+        packet = bytearray(together(*SERVOS))
+        kind = rng.integers(4)
+        if kind == 0:
+            packet = packet[: rng.integers(len(packet))]
+        elif kind == 1:
+            packet[rng.integers(len(packet))] = rng.integers(256)
+        elif kind == 2:
+            packet = bytearray(rng.integers(0, 256, rng.integers(60), dtype=np.uint8).tobytes()) + packet
+        decoder.begin_request()
+        assert all((p.id, p.parameters) in SERVOS for p in decoder.feed(bytes(packet)))
+    decoder.begin_request()
+    decoder.feed(bytes(200))
+    assert len(decoder.feed(together(*SERVOS))) == len(SERVOS)
+
+
+def test_servos_behind_a_silent_one_wait_for_it_and_answer_again() -> None:
+    with emulated(EmulatedServo(1), EmulatedServo(2)) as bus:
+        arm = Arm(bus, fast_read=True).open()
+        for _ in range(3):
+            arm.tick()
+        bus.servos[1].is_silent = True
+        for _ in range(12):
+            sensed, applied = arm.tick()
+        assert sensed.status == applied.status == Status.SILENT
+        bus.servos[1].is_silent = False
+        arm.tick()
+        assert arm.tick()[0].status == Status.OK
+        arm.close()
+
+
+def test_servos_without_fast_read_are_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("granite.drivers.dynamixel.bus_port._PATIENCE_S", 0.02)
+    with emulated(EmulatedServo(1), EmulatedServo(2)) as bus:
+        bus.has_fast_read = False
+        with pytest.raises(InputError, match=r"1, 2 do not answer a fast sync read together.*newer firmware"):
+            Arm(bus, fast_read=True).open()
+        assert not any(servo.registers[64] for servo in bus.servos.values())
 
 
 def test_every_flipped_bit_of_an_answer_is_noticed() -> None:
