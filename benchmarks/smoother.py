@@ -93,6 +93,8 @@ def _smoothed(
     vision, options = bed.devices["vision"], bed.control.estimator
     noise = vision.heading_noise_rad if i == 2 else vision.position_noise_m
     q = options.rotation_rad_s2_per_rthz if i == 2 else options.translation_m_s2_per_rthz
+    if gyro is not None:
+        q = max(q, options.measured_rotation_rad_s2_per_rthz)
     walk = bed.devices["gyro"].bias_walk_rad_s_per_rts if gyro is not None else 0.0
     x, P, now = np.array([pose, 0.0, 0.0]), np.diag([noise**2, *np.square(_FIRST)]), nodes[0].t
     kept = []

@@ -62,6 +62,8 @@ class KalmanEstimator:
         translation_m_s2_per_rthz: Positive = 2e-3
         rotation_rad_s2_per_rthz: Positive = 1e-2
         joint_rad_s2_per_rthz: Positive = 0.2
+        #: at least, of a base whose rate a gyro measures: reactions to what the model of the joints does not explain
+        measured_rotation_rad_s2_per_rthz: Positive = 1e-2
         #: of modules whose bases or bodies differ
         modules: dict[Name, ModuleNoise] = Field(default_factory=dict)
         disturbance: DisturbanceTable = DisturbanceTable()
@@ -102,7 +104,7 @@ class KalmanEstimator:
         self._end_deviation = self._end_x + 2 * self._n
         self._end_covariances = self._end_deviation + n_covariances(joints.values())
         self._end_innovations = self._end_covariances + first
-        roots = measured_roots(model, _process_noise(options, model))
+        roots = measured_roots(model, _process_noise(options, model), options.measured_rotation_rad_s2_per_rthz)
         self._roots = RootFilters(roots, model.q, model.u, self._period)
         #: of each sensor of a root: its index among the sensors, and where its innovations stand
         self._root_sensors = [

@@ -16,7 +16,9 @@ from granite.controllers.estimation.root_filter import POSE, JointOffset, Root, 
 from granite.controllers.model import ControlModel
 
 
-def measured_roots(model: ControlModel, process: Mapping[str, tuple[float, float, float]]) -> list[Root]:
+def measured_roots(
+    model: ControlModel, process: Mapping[str, tuple[float, float, float]], measured_rotation: float
+) -> list[Root]:
     """Every floating root that the controller knows with its sensors, and every fixed one that has some.
 
     Parameters
@@ -25,6 +27,8 @@ def measured_roots(model: ControlModel, process: Mapping[str, tuple[float, float
         The controller's model.
     process
         Density of the acceleration of each root, by module.
+    measured_rotation
+        At least this density of the rotation, where a sensor measures its rate.
 
     Raises
     ------
@@ -71,6 +75,8 @@ def measured_roots(model: ControlModel, process: Mapping[str, tuple[float, float
         density, has_rate = (0.0, 0.0, 0.0), False
         if at is not None:
             density, has_rate = process[name], any(_depends_on(s.measurement, model.u[at + 2]) for s in known)
+            if has_rate:
+                density = *density[:2], max(density[2], measured_rotation)
         measured.append(Root(name, at, tuple(known), density, tuple(estimated), has_rate))
     return measured
 

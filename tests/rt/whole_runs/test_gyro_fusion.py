@@ -36,10 +36,10 @@ def test_a_gyro_makes_heading_and_rate_better_and_its_bias_is_found_in_10_s() ->
     before, after = (1e3 * np.sqrt(part[:, :2].mean(axis=0)) for part in (without, with_gyro))
     print(f"rms of heading [mrad] and rate [mrad/s]: {before} without, {after} with a gyro")
     assert after[0] < 0.4 * before[0]
-    assert after[1] < 0.25 * before[1]
+    assert after[1] < 0.35 * before[1]
     heading, rate = with_gyro[:, 2:4].mean(axis=0)
     print(f"NEES of heading {heading:.2f}, of rate {rate:.2f}; bias {np.sqrt(with_gyro[:, 4].max()):.1e} rad/s at most")
     assert 0.7 < heading < 1.3
-    # The process noise must cover a thruster that fails: with all in order the filter is more accurate than it says.
-    assert 0.5 < rate < 1.1
+    # The process noise covers reactions that the model does not explain: the filter is more accurate than it says.
+    assert 0.7 < rate < 1.1
     assert with_gyro[:, 4].max() < 3e-4**2
