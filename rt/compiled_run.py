@@ -42,6 +42,7 @@ from granite.sim.devices.motors import SimulatedMotors
 from granite.sim.devices.pressure import SimulatedPressure
 from granite.sim.devices.sampled_sensor import SampledSensor
 from granite.sim.devices.strain_gauges import SimulatedStrainGauges
+from granite.sim.devices.tachometers import SimulatedTachometers
 from granite.sim.devices.thrusters import SimulatedThrusters
 from granite.sim.devices.vision import SimulatedVision
 from granite.sim.plant.forces import n_held
@@ -56,6 +57,7 @@ _RUNNING = RunMode.RUNNING
 _NOTHING = Verdict(0.0, Command(0.0, (), NOTHING), Reason.PASSED, 0, math.nan, math.nan, False)
 _KINDS = (
     SimulatedJointSensors,
+    SimulatedTachometers,
     SimulatedForceGauges,
     SimulatedStrainGauges,
     SimulatedGyro,

@@ -40,35 +40,25 @@ class JointResponse(Table):
     nonlinearity: Annotated[float, Field(gt=-0.2, lt=0.2)] = 0.0
 
 
-class JointSensors(Device):
-    """RVDTs with an analogue rate filter ab s/((s+a)(s+b)) behind each (Stanford report, section 2.2)."""
+class JointDevice(Device):
+    """What sensors of joints have in common: the joints, the rates of these, and a filter behind each rate."""
 
     role: ClassVar[Literal["sensor", "actuator"]] = "sensor"
     usual_age_s: ClassVar[float] = 0.05
+    #: whether the first signals are the angles
+    has_angles: ClassVar[bool] = True
 
     joints: tuple[Name, ...] = Field(min_length=1)
     #: frames a second; none: one at every tick
     rate_hz: Rate | None = None
-    angle_noise_rad: NotNegative = 2e-4
-    #: unknown constant offset of each angle (one sigma): no measurement reduces it, so it stays in the deviation
-    angle_offset_rad: NotNegative = 0.0
-    #: full range of the converter, centred on zero, and its number of bits
-    range_rad: Positive = tau
-    converter_bits: Annotated[int, Field(ge=4, le=32)] = 16
     #: 0: the sensor gives the rate itself
     filter_a_rad_s: NotNegative = 0.0
     filter_b_rad_s: NotNegative = 0.0
     #: noise added behind the rate filter
     rate_noise_rad_s: NotNegative = 2e-3
-    #: of the time of a frame (one sigma): the angle of a joint that turns is uncertain by its rate times this
-    time_deviation_s: Annotated[float, Field(ge=0, le=0.1)] = 0.0
-    #: as calibrated, by joint; the others read the angle itself
-    response: dict[str, JointResponse] = Field(default_factory=dict)
-    #: how the simulated ones differ from this data sheet
-    simulated: JointSensorErrors = JointSensorErrors()
 
     @model_validator(mode="after")
-    def _joints_differ(self) -> JointSensors:
+    def _joints_differ(self) -> JointDevice:
         refuse_twice("joints", "joint", self.joints)
         return self
 
@@ -77,20 +67,52 @@ class JointSensors(Device):
         """Whether the rate comes from an analogue filter."""
         return self.filter_a_rad_s > 0 and self.filter_b_rad_s > 0
 
+    @property
+    def n_signals(self) -> int:
+        """Of a joint: its angle, where that is measured, and its rate."""
+        return 2 if self.has_angles else 1
+
     def ticks(self, period_s: float) -> int:
         """Number of ticks of the loop from one frame to the next."""
         return 1 if self.rate_hz is None else max(1, round(1 / (self.rate_hz * period_s)))
 
     def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
         """The angles, then the rates."""
-        return (
-            *(Coordinate(f"{joint}_angle", "rad") for joint in self.joints),
-            *(Coordinate(f"{joint}_rate", "rad/s") for joint in self.joints),
-        )
+        rates = tuple(Coordinate(f"{joint}_rate", "rad/s") for joint in self.joints)
+        return (*(Coordinate(f"{joint}_angle", "rad") for joint in self.joints), *rates) if self.has_angles else rates
 
     def modules(self, bed: Testbed) -> tuple[str, ...]:
         """Those of its joints."""
         return bed.modules_of(self.joints)
+
+    def check(self, bed: Testbed) -> None:
+        """Its joints exist, and its rate fits the tick."""
+        period = bed.loop.period_s
+        exact = 1 / (self.ticks(bed.loop.period_s) * bed.loop.period_s)
+        if self.rate_hz is not None and abs(self.rate_hz - exact) > 1e-2 * exact:
+            whole = f"a whole number of ticks of {period} s between frames, for instance {exact:.6g}"
+            raise InputError(key="rate_hz", value=self.rate_hz, expected=whole)
+        for i, joint in enumerate(self.joints):
+            if joint not in bed.joints:
+                expected = one_of(joint, bed.joints)
+                raise InputError("no such joint", key=f"joints.{i}", value=joint, expected=expected)
+
+
+class JointSensors(JointDevice):
+    """RVDTs with an analogue rate filter ab s/((s+a)(s+b)) behind each (Stanford report, section 2.2)."""
+
+    angle_noise_rad: NotNegative = 2e-4
+    #: unknown constant offset of each angle (one sigma): no measurement reduces it, so it stays in the deviation
+    angle_offset_rad: NotNegative = 0.0
+    #: full range of the converter, centred on zero, and its number of bits
+    range_rad: Positive = tau
+    converter_bits: Annotated[int, Field(ge=4, le=32)] = 16
+    #: of the time of a frame (one sigma): the angle of a joint that turns is uncertain by its rate times this
+    time_deviation_s: Annotated[float, Field(ge=0, le=0.1)] = 0.0
+    #: as calibrated, by joint; the others read the angle itself
+    response: dict[str, JointResponse] = Field(default_factory=dict)
+    #: how the simulated ones differ from this data sheet
+    simulated: JointSensorErrors = JointSensorErrors()
 
     def repeats(self, bed: Testbed) -> tuple[float, ...]:
         """By the noise and the step of the converter; simulated without noise, any frame may repeat."""
@@ -134,15 +156,7 @@ class JointSensors(Device):
 
     def check(self, bed: Testbed) -> None:
         """Its joints exist."""
-        period = bed.loop.period_s
-        exact = 1 / (self.ticks(bed.loop.period_s) * bed.loop.period_s)
-        if self.rate_hz is not None and abs(self.rate_hz - exact) > 1e-2 * exact:
-            whole = f"a whole number of ticks of {period} s between frames, for instance {exact:.6g}"
-            raise InputError(key="rate_hz", value=self.rate_hz, expected=whole)
-        for i, joint in enumerate(self.joints):
-            if joint not in bed.joints:
-                expected = one_of(joint, bed.joints)
-                raise InputError("no such joint", key=f"joints.{i}", value=joint, expected=expected)
+        super().check(bed)
         for joint in self.response:
             if joint not in self.joints:
                 expected = one_of(joint, self.joints)

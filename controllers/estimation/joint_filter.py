@@ -30,7 +30,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from granite.config.devices.joint_sensors import JointSensors
+from granite.config.devices.joint_sensors import JointDevice, JointSensors
 from granite.config.records import Array
 
 #: longest step of Van Loan's method, in time constants of the fastest filter
@@ -88,21 +88,23 @@ class JointFilter(NamedTuple):
         return Update(K, ca.sqrt(ca.diag(S)), (after + after.T) / 2)
 
 
-def first_covariance(sensors: JointSensors) -> Array:
+def first_covariance(sensors: JointDevice) -> Array:
     """The covariance with the first frame, column by column."""
-    angle, rate = np.diag(_noise(sensors))
+    angle, rate = np.diag(_noise(sensors)) if sensors.has_angles else (0.0, _noise(sensors).item())
     unknown = FIRST_RATE_DEVIATION**2
     return np.diag([angle, unknown, unknown, rate] if sensors.has_rate_filter else [angle, rate]).ravel()
 
 
-def joint_filter(sensors: JointSensors, process_noise: float, period: float) -> JointFilter:
+def joint_filter(sensors: JointDevice, process_noise: float, period: float) -> JointFilter:
     """The Kalman filter of these sensors; process noise as density [rad/s^2/sqrt(Hz)]."""
     A, B, C = _continuous(sensors.filter_a_rad_s, sensors.filter_b_rad_s)
     F, G, Q = _discretised(A, B, process_noise, period)
-    return JointFilter(F, G, Q, C, _noise(sensors))
+    return JointFilter(F, G, Q, C if sensors.has_angles else C[1:], _noise(sensors))
 
 
-def _noise(sensors: JointSensors) -> Array:
+def _noise(sensors: JointDevice) -> Array:
+    if not isinstance(sensors, JointSensors):
+        return np.array([[sensors.rate_noise_rad_s**2 + 1e-16]])
     step = sensors.range_rad / 2**sensors.converter_bits
     return np.diag([sensors.angle_noise_rad**2 + step**2 / 12 + 1e-16, sensors.rate_noise_rad_s**2 + 1e-16])
 

@@ -96,10 +96,11 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
 /* Start x at the first frame of a joint sensor, the rate filters settled. */
 static void kalman_begin_joint(struct memory *m, int i, const double *values)
 {
-    int joints = KALMAN_JOINT_SIZE[i] / 2, extra = KALMAN_JOINT_EXTRA[i];
+    int first_rate = KALMAN_JOINT_FIRST_RATE[i], extra = KALMAN_JOINT_EXTRA[i];
     for (int k = KALMAN_FIRST_KNOWN[i]; k < KALMAN_FIRST_KNOWN[i + 1]; k++) {
-        double rate = values[joints + KALMAN_KNOWN_INDEX[k]];
-        m->kalman_x[KALMAN_KNOWN_ANGLE[k]] = values[KALMAN_KNOWN_INDEX[k]];
+        double rate = values[first_rate + KALMAN_KNOWN_INDEX[k]];
+        if (first_rate)
+            m->kalman_x[KALMAN_KNOWN_ANGLE[k]] = values[KALMAN_KNOWN_INDEX[k]];
         m->kalman_x[KALMAN_N + KALMAN_KNOWN_ANGLE[k]] = rate;
         for (int e = 0; e < KALMAN_JOINT_N_EXTRA[i]; e++)
             m->kalman_x[extra++] = rate;

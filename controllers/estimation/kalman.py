@@ -13,7 +13,7 @@ from pydantic import Field
 
 from granite.config.base import Name, Positive, Table
 from granite.config.devices.grips import Grips
-from granite.config.devices.joint_sensors import JointSensors
+from granite.config.devices.joint_sensors import JointDevice, JointSensors
 from granite.config.devices.motors import Motors
 from granite.config.devices.pressure import Pressure
 from granite.config.devices.thrusters import Thrusters
@@ -92,9 +92,10 @@ class KalmanEstimator:
         self._joint_covariance: Array = np.zeros(0)
         first_extra, first = 2 * model.n, 0
         for name, sensors in joints.items():
-            known, size = known_joints(model, sensors), 2 * len(sensors.joints)
+            known, size = known_joints(model, sensors), sensors.n_signals * len(sensors.joints)
             reading = _JointReading(names.index(name), known, model.n, first_extra, n_extra(sensors))
             reading.innovation, reading.signals = slice(first, first + size), signals[name]
+            reading.first_rate = len(sensors.joints) if sensors.has_angles else 0
             self._joint_covariance = np.concatenate([self._joint_covariance, first_covariance(sensors)])
             self._joints.append(reading)
             first_extra, first = first_extra + n_extra(sensors) * len(known), first + size
@@ -217,6 +218,7 @@ class KalmanEstimator:
                 **roots.tables,
                 "KALMAN_JOINT": [joint.sensor for joint in self._joints],
                 "KALMAN_JOINT_SIZE": [joint.innovation.stop - joint.innovation.start for joint in self._joints],
+                "KALMAN_JOINT_FIRST_RATE": [joint.first_rate for joint in self._joints],
                 "KALMAN_JOINT_SIGNAL": [joint.signals.start for joint in self._joints],
                 "KALMAN_JOINT_EXTRA": [joint.extra.start for joint in self._joints],
                 "KALMAN_JOINT_N_EXTRA": [joint.n_extra for joint in self._joints],
@@ -383,6 +385,7 @@ class _JointReading:
         """`first` is the index in x of the states of its rate filters, `n_extra` for each known joint."""
         self.sensor = sensor  #: its index among the sensors
         self.innovation = self.signals = slice(0)  #: its innovations in the prediction's results, and in the state
+        self.first_rate = 0  #: index of the first rate in a frame: 0 where it has no angles
         self.known = known  #: index in the device, and index in u, of each joint that the model has
         self._indices, self._angles = [j for j, _ in known], [i for _, i in known]
         self._rates = [n + i for i in self._angles]
@@ -390,9 +393,10 @@ class _JointReading:
 
     def begin(self, frame: Frame, x: Array) -> None:
         """Start x at the first frame, the rate filters settled."""
-        angles, rates = np.split(frame.values, 2)
-        x[self._angles], x[self._rates] = angles[self._indices], rates[self._indices]
-        x[self.extra] = np.repeat(rates[self._indices], self.n_extra)
+        rates = frame.values[self.first_rate :][self._indices]
+        if self.first_rate:
+            x[self._angles] = frame.values[self._indices]
+        x[self._rates], x[self.extra] = rates, np.repeat(rates, self.n_extra)
 
 
 def _thrust_ratio(frame: Frame, full: float) -> float:
@@ -403,9 +407,9 @@ def _thrust_ratio(frame: Frame, full: float) -> float:
     return min(max(pressure / full, 0.0), 1.0)
 
 
-def _joint_sensors(model: ControlModel) -> dict[str, JointSensors]:
+def _joint_sensors(model: ControlModel) -> dict[str, JointDevice]:
     """Every device that measures a joint which the controller knows."""
-    sensors = model.bed.devices_of(JointSensors).items()
+    sensors = model.bed.devices_of(JointDevice).items()
     return {name: device for name, device in sensors if known_joints(model, device)}
 
 
@@ -428,7 +432,8 @@ def _process_noise(options: KalmanEstimator.Options, model: ControlModel) -> dic
 
 def _refuse_missing_sensors(model: ControlModel) -> None:
     bed = model.bed
-    sensed = [joint for sensors in bed.devices_of(JointSensors).values() for joint in sensors.joints]
+    sensed = [joint for sensors in bed.devices_of(JointDevice).values() for joint in sensors.joints]
+    with_angle = {joint for sensors in bed.devices_of(JointSensors).values() for joint in sensors.joints}
     for module in model.layout.modules:
         for joint in module.joints_in_tree_order():
             name = model.layout.name(module, joint.name)
@@ -436,6 +441,9 @@ def _refuse_missing_sensors(model: ControlModel) -> None:
                 raise InputError(f"no joint sensor measures '{name}'", key="devices", expected="one for every joint")
             if sensed.count(name) > 1:
                 raise InputError(f"{sensed.count(name)} sensors measure '{name}'", key="devices", expected="one")
+            if name not in with_angle and _matters(model, model.layout.joint_u(name)):
+                problem = f"nothing measures the angle of '{name}', on which the motion depends"
+                raise InputError(problem, key="devices", expected="a joint sensor; tachometers are for balanced wheels")
             if joint.kind != "revolute":
                 raise InputError(f"joint '{name}' is {joint.kind}", key="devices", expected="revolute joints")
         if module.base != "floating":
@@ -444,3 +452,10 @@ def _refuse_missing_sensors(model: ControlModel) -> None:
             raise InputError(
                 f"'{module.name}' floats in space", key="controller", expected="a planar base, because vision is planar"
             )
+
+
+def _matters(model: ControlModel, i: int) -> bool:
+    """Whether the inertia depends on a coordinate: that of a balanced wheel on its axle does not."""
+    M = ca.Function("M", [model.q], [ca.jacobian(ca.vec(model.mass_matrix), model.q[i])])
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, (8, model.q.numel()))
+    return any(float(ca.norm_inf(M(row))) > 1e-9 for row in q)

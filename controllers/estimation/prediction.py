@@ -20,7 +20,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from granite.config.devices.joint_sensors import JointSensors
+from granite.config.devices.joint_sensors import JointDevice, JointSensors
 from granite.controllers.estimation.joint_filter import JointFilter
 from granite.controllers.estimation.root_filter import Root
 from granite.controllers.estimation.unknown_forces import UnknownForces
@@ -28,26 +28,26 @@ from granite.controllers.model import ControlModel
 from granite.mrds.dynamics import solve
 
 #: joint sensors with their filters
-Joints = Mapping[str, tuple[JointSensors, JointFilter]]
+Joints = Mapping[str, tuple[JointDevice, JointFilter]]
 
 
-def n_states(model: ControlModel, joints: Iterable[JointSensors]) -> int:
+def n_states(model: ControlModel, joints: Iterable[JointDevice]) -> int:
     """Size of x."""
     return 2 * model.n + sum(n_extra(sensors) * len(known_joints(model, sensors)) for sensors in joints)
 
 
-def n_extra(sensors: JointSensors) -> int:
+def n_extra(sensors: JointDevice) -> int:
     """Number of states of a joint's filter beside angle and rate: those of the sensor's rate filter."""
     return 2 if sensors.has_rate_filter else 0
 
 
-def known_joints(model: ControlModel, sensors: JointSensors) -> list[tuple[int, int]]:
+def known_joints(model: ControlModel, sensors: JointDevice) -> list[tuple[int, int]]:
     """Of each sensed joint that the model has: its index in the device, and its index in u."""
     layout = model.layout
     return [(j, layout.joint_u(name)) for j, name in enumerate(sensors.joints) if name in layout.joints]
 
 
-def n_covariances(joints: Iterable[JointSensors]) -> int:
+def n_covariances(joints: Iterable[JointDevice]) -> int:
     """Numbers in the covariances of the joint sensors, one matrix for each device."""
     return sum((2 + n_extra(sensors)) ** 2 for sensors in joints)
 
@@ -96,7 +96,10 @@ def _update(
     """(x, acceleration, frames of the joint sensors, numbers, covariances) -> the results of `prediction`."""
     n, period, devices = model.n, model.bed.loop.period_s, [sensors for sensors, _ in joints.values()]
     x = ca.SX.sym("x", n_states(model, devices))
-    a, measured = ca.SX.sym("a", n), ca.SX.sym("measured", sum(2 * len(sensors.joints) for sensors in devices))
+    a, measured = (
+        ca.SX.sym("a", n),
+        ca.SX.sym("measured", sum(d.n_signals * len(d.joints) for d in devices)),
+    )
     numbers = ca.SX.sym("numbers", len(joints) + 2)
     before = ca.SX.sym("P_joints", n_covariances(devices))
 
@@ -109,6 +112,9 @@ def _update(
     first_value, first_extra, first_covariance = 0, 2 * n, 0
     for k, (sensors, filters) in enumerate(joints.values()):
         count, size = len(sensors.joints), len(filters.F)
+        offset, timing = 0.0, 0.0  # of angles, one standard deviation
+        if isinstance(sensors, JointSensors):
+            offset, timing = sensors.angle_offset_rad, sensors.time_deviation_s
         stored = ca.reshape(before[first_covariance : first_covariance + size * size], size, size)
         usable, age = numbers[k] > 0, numbers[k] - 1
         P, update, known = filters.predicted(stored), filters.update(stored, age), known_joints(model, sensors)
@@ -116,10 +122,10 @@ def _update(
         for j, i in known:
             own = [i, n + i, *range(first_extra, first_extra + filters.n_extra)]
             predicted = ca.DM(filters.F) @ x[own] + ca.DM(filters.G) * a[i]
-            values = [first_value + j, first_value + count + j]
+            values = [first_value + row * count + j for row in range(sensors.n_signals)]
             innovation = measured[values] - ca.DM(filters.C) @ (predicted + age * (x[own] - predicted))
-            late = (predicted[1] * sensors.time_deviation_s) ** 2
-            if sensors.time_deviation_s > 0:
+            late = (predicted[1] * timing) ** 2
+            if timing > 0:
                 # One covariance serves all joints of the device: the angle of a fast one counts less.
                 S = update.sigma[0] ** 2
                 innovations[values] = innovation / ca.vertcat(ca.sqrt(S + late), update.sigma[1])
@@ -132,13 +138,12 @@ def _update(
             first_extra += filters.n_extra
         P = ca.if_else(usable, update.P, P)
         for i, own, predicted, innovation, late in updates:
-            spread = P[0, 0] if i in offsets else P[0, 0] + sensors.angle_offset_rad**2
+            spread = P[0, 0] if i in offsets else P[0, 0] + offset**2
             added = ca.if_else(usable, update.K @ innovation, np.zeros(size))
             after[own], correction[i] = predicted + added, added[1]
-            is_timed = sensors.time_deviation_s > 0
-            deviation[i], deviation[n + i] = ca.sqrt(spread + late if is_timed else spread), ca.sqrt(P[1, 1])
+            deviation[i], deviation[n + i] = ca.sqrt(spread + late if timing > 0 else spread), ca.sqrt(P[1, 1])
         covariances_after = ca.vertcat(covariances_after, ca.vec(P))
-        first_value, first_covariance = first_value + 2 * count, first_covariance + size * size
+        first_value, first_covariance = first_value + sensors.n_signals * count, first_covariance + size * size
     for free in model.free_roots(gripped):
         impulse = ca.substitute((model.mass_matrix @ correction)[free], model.q, x[:n])
         against = -solve(ca.substitute(model.mass_matrix[free, free], model.q, x[:n]), impulse)

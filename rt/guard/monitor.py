@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from granite.config.devices.joint_sensors import JointSensors
+from granite.config.devices.joint_sensors import JointDevice
 from granite.config.devices.vision import Vision
 from granite.config.reasons import Reason
 from granite.config.testbed import Testbed
@@ -245,7 +245,7 @@ class Monitor:
         a rate filter is late by the sum of its time constants.
         """
         limits, period = {joint.joint: joint.rate_rad_s for joint in self._bed.safety.joints}, self._bed.loop.period_s
-        for name, device in self._bed.devices_of(JointSensors).items():
+        for name, device in self._bed.devices_of(JointDevice).items():
             signals, new = [c.name for c in device.signals(self._bed)], self._fresh[name]
             was_known = self.memory.recall(f"{name} rates known")
             self.memory.keep(f"{name} rates known", ca.logic_or(was_known, new))

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 import casadi as ca
 import numpy as np
 
-from granite.config.devices.joint_sensors import JointSensors
+from granite.config.devices.joint_sensors import JointDevice
 from granite.config.devices.thrusters import Thrusters
 from granite.config.footprints import plant_pairs
 from granite.config.records import Array
@@ -181,12 +181,12 @@ def _delivered(bed: Testbed, full: ca.MX, before: PlantState[ca.MX]) -> tuple[ca
 
 def sensed_joints(bed: Testbed) -> list[str]:
     """The joints of all joint sensors, device after device."""
-    return [joint for sensors in bed.devices_of(JointSensors).values() for joint in sensors.joints]
+    return [joint for sensors in bed.devices_of(JointDevice).values() for joint in sensors.joints]
 
 
-def first_sensed(bed: Testbed, sensors: JointSensors) -> int:
+def first_sensed(bed: Testbed, sensors: JointDevice) -> int:
     """Index of the first joint of a device among them; two devices may sense one joint."""
-    devices = list(bed.devices_of(JointSensors).values())
+    devices = list(bed.devices_of(JointDevice).values())
     index = next(i for i, device in enumerate(devices) if device is sensors)
     return sum(len(device.joints) for device in devices[:index])
 
@@ -205,7 +205,7 @@ def _picked(x: ca.MX, at: list[int]) -> ca.MX:
 def _rate_filters(bed: Testbed) -> list[RateFilter | None]:
     """Of each sensed joint; none where the sensor gives the rate itself."""
     filters: list[RateFilter | None] = []
-    for sensors in bed.devices_of(JointSensors).values():
+    for sensors in bed.devices_of(JointDevice).values():
         a, b, step = sensors.filter_a_rad_s, sensors.filter_b_rad_s, bed.simulation.physics_step_s
         filters += [RateFilter(a, b, step) if a > 0 and b > 0 else None] * len(sensors.joints)
     return filters
