@@ -39,6 +39,7 @@ ALL = {
     "console": "console",
     "console_stops": "console_stops",
     "serial_exchange": "serial_exchange",
+    "driver_times": "driver_times",
     "rehearsal": "rehearsal",
     "endurance": "endurance",
     "pixels_to_control": "pixels_to_control",
