@@ -72,6 +72,26 @@ def test_the_free_flyer_moves_through_firmware_and_ports(tmp_path: Path, monkeyp
 
 
 @pytest.mark.slow
+def test_a_fast_wheel_whose_speed_is_measured_rehearses_as_it_simulates(tmp_path: Path):
+    """At 20 rad/s a millisecond is 20 mrad, which late frames of an angle would be off; a speed does not change."""
+    need("cc")
+    wheel = {"kind": "tachometers", "joints": ["wheel"], "rate_noise_rad_s": 0.01}
+    changes = {
+        "loop.duration_s": 12.0,
+        "loop.longest_lateness_s": 30.0,
+        "loop.watchdog_s": 30.0,
+        "simulation.initial.wheel_rad_s": 20.0,
+        "devices.joint_sensors": None,
+        "devices.wheel_speed": wheel,
+        "safety.age_s": {"vision": 0.5, "wheel_speed": 1.0},
+    }
+    summary, log = rehearsed(granite.load("stanford-free-flyer/yaw-wheel", changes), tmp_path / "run.mcap")
+    assert summary["ended"] == "completed", summary["text"]
+    assert np.abs(log["/truth"].wheel_rad_s).max() > 15.0
+    assert granite.replay(log).first is None
+
+
+@pytest.mark.slow
 def test_a_plant_that_is_late_gives_no_wrong_measurements(tmp_path: Path):
     """Its process is suspended for 0.12 s again and again, as on a busy machine: values come late, never misdated."""
     need("cc")
