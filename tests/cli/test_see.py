@@ -47,7 +47,7 @@ def test_poses_of_recorded_frames_are_published(tmp_path):
         said = see("free-flyer/camera", "--from", tmp_path / "raw", "--publish", address)
         frames = int(said.split(" frames")[0].split()[-1])
         messages = [PoseMessage.unpack(received.recv(4096)) for _ in range(frames)]
-    assert f"vehicle {frames}" in said
+    assert f"base {frames}" in said
     assert [(m.body, m.number, m.is_tracked) for m in messages] == [("base", k, True) for k in range(1, frames + 1)]
     assert all(began < m.exposed <= m.sent < time.monotonic() for m in messages)
     with pytest.raises(InputError, match="expected a source of frames, by --from"):

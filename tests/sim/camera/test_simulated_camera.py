@@ -113,7 +113,7 @@ def test_a_body_with_a_tag_is_seen_too():
 
 def test_bodies_that_can_not_be_told_apart_are_refused_before_the_run():
     square = "[{position_m=[0.1,0.1]},{position_m=[-0.1,0.1]},{position_m=[-0.1,-0.1]},{position_m=[0.1,-0.1]}]"
-    with pytest.raises(InputError, match="vehicle: turned, 4 of its targets lie as before"):
+    with pytest.raises(InputError, match="base: turned, 4 of its targets lie as before"):
         device(f"devices.vision.targets={square}")
 
 
