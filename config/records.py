@@ -70,6 +70,7 @@ class State(NamedTuple):
     holding: Array = NOTHING  #: of each of `bed.grips`, 1 where it reports that it holds
     rate_deviation: Array = NOTHING  #: (n_u) one standard deviation of each velocity; NaN where unknown
     bias: Array = NOTHING  #: of each sensor's signals, as estimated; NaN where none is
+    supply: Array = NOTHING  #: of each device of thrusters, thrust by its data sheet at the measured pressure; empty: 1
 
 
 class Reference(NamedTuple):

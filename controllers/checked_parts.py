@@ -62,17 +62,25 @@ class CheckedPart:
 
 
 def checked_estimator(
-    part: Any, kind: str, n_q: int, n_u: int, n_sensors: int, n_signals: int, n_t: int, grips: int | None = None
+    part: Any,
+    kind: str,
+    n_q: int,
+    n_u: int,
+    n_sensors: int,
+    n_signals: int,
+    n_t: int,
+    n_supply: int = 0,
+    grips: int | None = None,
 ) -> Any:
     """An estimator whose states are checked; `grips` is the index of that device among the actuators."""
     sizes = {"q": n_q, "u": n_u, "deviation": n_u, "ages": n_sensors}
     return CheckedPart(
-        _Consistency(part, n_signals, n_u, n_t, grips),
+        _Consistency(part, n_signals, n_u, n_t, n_supply, grips),
         "estimate",
         kind,
         State,
         {**sizes, "innovation": n_signals, "correction": n_u, "disturbance": n_u, "faults": n_t}
-        | {"rate_deviation": n_u, "bias": n_signals},
+        | {"rate_deviation": n_u, "bias": n_signals, "supply": n_supply},
     )
 
 
@@ -82,7 +90,7 @@ class _Consistency:
     What the grips hold is what they report.
     """
 
-    def __init__(self, estimator: Any, n_signals: int, n_u: int, n_t: int, grips: int | None) -> None:
+    def __init__(self, estimator: Any, n_signals: int, n_u: int, n_t: int, n_supply: int, grips: int | None) -> None:
         self._estimator, self._grips, self.method = estimator, grips, estimator.estimate
         self._left_out = {
             "innovation": np.full(n_signals, np.nan),
@@ -91,6 +99,7 @@ class _Consistency:
             "faults": np.zeros(n_t),
             "rate_deviation": np.full(n_u, np.nan),
             "bias": np.full(n_signals, np.nan),
+            "supply": np.ones(n_supply),
         }
 
     def __getattr__(self, name: str) -> Any:

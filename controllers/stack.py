@@ -12,6 +12,8 @@ from typing import Protocol
 
 from granite.config.devices.gauge import Gauge
 from granite.config.devices.grips import Grips
+from granite.config.devices.pressure import Pressure
+from granite.config.devices.thrusters import Thrusters
 from granite.config.parts import build, is_built_in
 from granite.config.records import Command, Demand, Reference, Sample, State
 from granite.config.testbed import Testbed
@@ -102,7 +104,8 @@ def build_stack(bed: Testbed) -> Stack:
     if not is_built_in(estimator.kind) and not _is_function(stack.estimator, SymbolicEstimator, "estimate"):
         grips = next((i for i, d in enumerate(bed.actuators.values()) if isinstance(d, Grips)), None)
         signals = sum(len(device.signals(bed)) for device in bed.sensors.values())
-        sizes = n_q, n_u, len(bed.sensors), signals, len(bed.thrusters)
+        supplies = len(bed.devices_of(Thrusters)) if bed.devices_of(Pressure) else 0
+        sizes = n_q, n_u, len(bed.sensors), signals, len(bed.thrusters), supplies
         checked = checked_estimator(stack.estimator, estimator.kind, *sizes, grips)
         stack = replace(stack, estimator=checked)
     if bed.devices_of(Gauge):

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 
 from granite.config.devices.gauge import Gauge
 from granite.config.devices.grips import Grips
+from granite.config.devices.pressure import Pressure
+from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Array, Command, Demand, Frame, Reference, Sample, State
 from granite.config.testbed import Testbed
 from granite.kernels.compilation import compile_functions
@@ -227,6 +229,7 @@ def record_sizes(bed: Testbed) -> dict[str, Size]:
         "state_faults": len(bed.thrusters),
         "state_gauges": sum(signals[name] for name in bed.devices_of(Gauge)),
         "state_holding": len(bed.grips),
+        "state_supply": len(bed.devices_of(Thrusters)) if bed.devices_of(Pressure) else 0,
         "reference_direct": tuple(signals[name] for name in bed.direct_actuators),
         "reference_task": len(bed.behaviour.recorded(bed)) if law else 0,
         "demand_wrench": sum(3 if module.dimension == "planar" else 6 for module in roots),

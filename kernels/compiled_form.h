@@ -33,6 +33,17 @@ static inline double equal_row(const double *table, int rows, int n, const doubl
     return otherwise;
 }
 
+/* Openings by what valves that share a supply leave of the thrust: each further open one takes the part `drop`. */
+static inline void take_shared_supply(double drop, double *opening, int n)
+{
+    double sum = 0.0;
+    for (int i = 0; i < n; i++)
+        sum += opening[i];
+    double given = drop > 0 ? pow(1.0 - drop, sum > 1.0 ? sum - 1.0 : 0.0) : 1.0;
+    for (int i = 0; drop > 0 && i < n; i++)
+        opening[i] *= given;
+}
+
 /* How many of n ascending numbers are not above x: bisect_right. */
 static inline int count_up_to(const double *ascending, int n, double x)
 {

@@ -12,6 +12,7 @@ from granite.config.audit import audit_values
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
 from granite.config.devices.gauge import Gauge
+from granite.config.devices.pressure import Pressure
 from granite.config.devices.thrusters import Thrusters
 from granite.config.footprints import collision_pairs
 from granite.config.records import STEPS, Operation
@@ -58,6 +59,8 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
         for signal in _signals(bed, name, device)
     )
     holding = tuple(Coordinate(f"{name}_holding", "1") for name in bed.grips) if bed.controller else ()
+    is_measured = bed.controller and bed.devices_of(Pressure)
+    supply = tuple(Coordinate(f"{name}_supply", "1") for name in bed.devices_of(Thrusters)) if is_measured else ()
     task = bed.behaviour.recorded(bed) if bed.controller else ()
     gains = bed.controller.law.live_gains(bed) if bed.controller else ()
     topics: dict[str, dict[str, Entry]] = {
@@ -81,6 +84,7 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
             **({"holding": holding} if holding else {}),
             "rate_deviation": tuple(Coordinate(f"{c.name}_rate_deviation", c.unit) for c in u),
             "bias": tuple(Coordinate(f"{signal.name}_bias", signal.unit) for signal in signals),
+            **({"supply": supply} if supply else {}),
         },
         "/reference": {
             "t": t,

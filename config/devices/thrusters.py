@@ -96,6 +96,9 @@ class Thrusters(Device):
     specific_impulse_s: Positive = 60.0
     #: of the units without their own
     thrust_n: Positive | None = None
+    #: part of the thrust that every further open valve takes from all, because they share one supply, as far as the
+    #: controllers know it
+    shared_drop: Spread = 0.0
     units: tuple[Thruster, ...] = Field(min_length=1)
     #: how the simulated ones differ from this data sheet
     simulated: ThrusterErrors = ThrusterErrors()

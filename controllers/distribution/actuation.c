@@ -32,9 +32,14 @@ static void allocate_valves(const struct parameters *p, struct memory *m, const 
 
 /* Set points of one device of thrusters for the demanded wrench, and their mean opening until the next tick. */
 static void open_valves(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, double t,
-                        const double *wrench, double *setpoint, double *mean)
+                        const double *wrench, double supply, double *setpoint, double *mean)
 {
-    double opening[ALLOCATOR_LONGEST];
+    double opening[ALLOCATOR_LONGEST], scaled[N_WRENCH + 1];
+    if (supply < 1.0) {
+        for (int j = 0; BANK_WRENCH[i] + j < N_WRENCH; j++)
+            scaled[j] = wrench[j] / supply;
+        wrench = scaled;
+    }
     allocate_valves(p, m, ks, i, t, wrench, opening);
     double sum = 0.0;
     for (int j = 0; j < BANK_VALVES[i]; j++)
@@ -48,6 +53,24 @@ static void open_valves(const struct parameters *p, struct memory *m, const stru
     bank_command(&bank, t, opening);
     copy(setpoint, bank_accepted(&bank), BANK_VALVES[i]);
     bank_mean(&bank, t, t + p->period[0], mean);
+    take_shared_supply(p->shared_drop[i], mean, BANK_VALVES[i]);
+    for (int j = 0; supply < 1.0 && j < BANK_VALVES[i]; j++)
+        mean[j] *= supply;
+}
+
+/* The part of its thrust with which a device is allocated; all of it where an estimator says nothing of it. */
+static double usable_supply(const struct parameters *p, const double *row, int i)
+{
+#if SUPPLY_IS_MEASURED
+    double supply = row[ROW_STATE_SUPPLY + i];
+    if (!(supply > 0))
+        return 1.0;
+    supply = supply > p->least_supply[0] ? supply : p->least_supply[0];
+    return supply < 1.0 ? supply : 1.0;
+#else
+    (void)p, (void)row, (void)i;
+    return 1.0;
+#endif
 }
 
 /* The wrench for the thrusters and the generalised force, both within the limits of the motors. */
@@ -86,7 +109,8 @@ static int actuation_allocate(const struct parameters *p, struct memory *m, cons
     if (!row[ROW_STATE_READY])
         return 1;
     for (int i = 0; i < BANKS; i++, to += BANK_VALVES[i - 1])
-        open_valves(p, m, ks, i, t, wrench + BANK_WRENCH[i], row + SETPOINT[BANK_DEVICE[i]], to);
+        open_valves(p, m, ks, i, t, wrench + BANK_WRENCH[i], usable_supply(p, row, i), row + SETPOINT[BANK_DEVICE[i]],
+                    to);
 #if ALLOCATION_GRIPS
     m->allocation_set[0] = equal_row(p->allocation_sets, ALLOCATION_SETS, ALLOCATION_GRIPS, row + ROW_STATE_HOLDING,
                                      m->allocation_set[0]);

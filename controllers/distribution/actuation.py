@@ -18,6 +18,7 @@ import casadi as ca
 import numpy as np
 
 from granite.config.devices.motors import Motors
+from granite.config.devices.pressure import Pressure
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
 from granite.config.records import NOTHING, Array, Command, Demand, Reference, State
@@ -34,6 +35,9 @@ from granite.controllers.thrusters.least_propellant import SOURCE as LEAST_PROPE
 from granite.kernels.compilation import compile_once
 from granite.kernels.compiled_form import CompiledForm, joined_memory
 from granite.mrds.valves import ValveBank
+
+#: part of the thrust of the data sheet below which valves are not opened for longer: little gas is left
+_LEAST_SUPPLY = 0.2
 
 
 class Actuation:
@@ -67,6 +71,7 @@ class Actuation:
         self._at_rest, self._direct_rest = rest[: len(rest) - n_direct], rest[len(rest) - n_direct :]
         self._no_thrust = np.zeros(len(bed.thrusters))
         sets = model.contact_sets
+        self._is_gauged = bool(bed.devices_of(Pressure))
 
         def write() -> list[ca.Function]:
             return [before_valves(model), *(after_valves(model, one, f"delivered_{i}") for i, one in enumerate(sets))]
@@ -106,6 +111,7 @@ class Actuation:
                 "N_WRENCH": self._n_wrench,
                 "N_UNLOADING": len(self._unloading),
                 "RESOLVES": int(self._resolves),
+                "SUPPLY_IS_MEASURED": int(self._is_gauged),
                 "ALLOCATION_GRIPS": self._contacts.reports.shape[1],
                 "ALLOCATION_SETS": len(self._delivered),
             },
@@ -130,6 +136,8 @@ class Actuation:
             {
                 "bank_timing": np.array([bank.timing for bank in banks]),
                 "sharing": np.concatenate([NOTHING, *tables]),
+                "shared_drop": np.array([bank.shared_drop for bank in self._banks]),
+                "least_supply": np.array([_LEAST_SUPPLY]),
                 "allocation_sets": self._contacts.reports,
             },
             {
@@ -162,8 +170,9 @@ class Actuation:
             if len(self._unloading):
                 self._unloading[:], planned = shared[end:-1], shared[-1:]
         arguments = [state.q, state.u, force, planned]
-        for bank in self._banks:
-            arguments.append(bank.open(t, wrench, state.faults))
+        for i, bank in enumerate(self._banks):
+            supply = state.supply.item(i) if len(state.supply) else 1.0
+            arguments.append(bank.open(t, wrench, state.faults, _usable(supply)))
         delivered = self._deliver[self._contacts.follow(state.holding)](arguments)
         for part in self._torques:
             computed.append(delivered[part])
@@ -171,6 +180,11 @@ class Actuation:
             computed.append(bank.opening)
         computed += direct
         return Command(t, self._ordered(computed), delivered[self._n_motors :], self._unloading.copy())
+
+
+def _usable(supply: float) -> float:
+    """The part of its thrust with which a device is allocated; all of it where an estimator says nothing of it."""
+    return min(max(supply, _LEAST_SUPPLY), 1.0) if supply > 0 else 1.0
 
 
 def _refuse_a_wrench_twice(bed: Testbed) -> None:

@@ -56,8 +56,10 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
             bank_command(&bank, applied[FRAME_T], applied + FRAME_VALUES);
             bank_mean(&bank, t - p->period[0], t, to);
         }
+        take_shared_supply(p->kalman_drop[i], to, KALMAN_VALVES_OF[i]);
         if (KALMAN_PRESSURE[i] >= 0) {
             double ratio = kalman_thrust_ratio(row + SENSOR_FRAME[KALMAN_PRESSURE[i]], p->kalman_full_pressure[i]);
+            m->kalman_supply[i] = ratio;
             for (int k = 0; k < KALMAN_VALVES_OF[i]; k++)
                 to[k] *= ratio;
         }
@@ -176,5 +178,8 @@ static int kalman_estimate(const struct parameters *p, struct memory *m, const s
     for (int i = 0; i < ROOT_OFFSETS; i++)
         m->joint_offset[KALMAN_OFFSET_VALUE[i]] = m->root_offset[i];
     copy(row + ROW_STATE_BIAS, m->kalman_bias, KALMAN_SIGNALS);
+#if KALMAN_GAUGED
+    copy(row + ROW_STATE_SUPPLY, m->kalman_supply, KALMAN_BANKS);
+#endif
     return 1;
 }

@@ -19,7 +19,7 @@ from granite.config.devices.pressure import Pressure
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable, find
-from granite.config.records import Array, Frame, Sample, State
+from granite.config.records import NOTHING, Array, Frame, Sample, State
 from granite.config.tunable import Tunable
 from granite.controllers.estimation.disturbance import DisturbanceTable
 from granite.controllers.estimation.joint_filter import first_covariance, joint_filter
@@ -31,6 +31,7 @@ from granite.controllers.estimation.thruster_faults import ThrusterFaultTable
 from granite.controllers.estimation.unknown_forces import UnknownForces
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.delivery import build_delivery
+from granite.controllers.thrusters.geometry import shared_supply
 from granite.kernels.compilation import compile_once
 from granite.kernels.compiled_form import CompiledForm, joined_memory
 from granite.mrds.valves import ValveBank
@@ -149,6 +150,10 @@ class KalmanEstimator:
         gauges = bed.devices_of(Pressure).items()
         supplies = {gauge.supplied(bed): (names.index(name), gauge.full_thrust_pa) for name, gauge in gauges}
         self._pressures = [supplies.get(name, (-1, 1.0)) for name in bed.devices_of(Thrusters)]
+        self._is_gauged = bool(gauges)
+        self._drops = [device.shared_drop for device in bed.devices_of(Thrusters).values()]
+        #: of each device of thrusters: thrust by that of the data sheet, at the measured pressure
+        self._supply = np.ones(len(self._pressures))
         banks = [delivery for _, delivery in self._valves if isinstance(delivery, ValveBank)]
         self._bank_memory = joined_memory(banks)
         unknown = UnknownForces(options.disturbance, options.thruster_faults, model, options.translation_m_s2_per_rthz)
@@ -201,6 +206,7 @@ class KalmanEstimator:
                 "KALMAN_JOINTS": len(self._joints),
                 "KALMAN_MOTORS": len(self._motors),
                 "KALMAN_BANKS": len(self._valves),
+                "KALMAN_GAUGED": int(self._is_gauged),
                 "KALMAN_THROTTLES": int(len(banks) < len(self._valves)),
                 "KALMAN_TORQUES": sum(self._torques),
                 "KALMAN_OPENINGS": sum(self._openings),
@@ -246,6 +252,7 @@ class KalmanEstimator:
                 "kalman_timing": np.array([bank.timing for bank in banks]),
                 "kalman_sets": self._sets,
                 "kalman_full_pressure": np.array([full for _, full in self._pressures]),
+                "kalman_drop": np.array(self._drops),
                 "kalman_amplitude": self.modes.amplitude,
                 "kalman_rate": self.modes.rate,
             },
@@ -256,6 +263,7 @@ class KalmanEstimator:
                 "kalman_correction": self._correction,
                 "kalman_innovation": self._innovation,
                 "kalman_bias": self._bias,
+                "kalman_supply": self._supply,
                 "kalman_innovations": self._innovations,
                 "kalman_t": self._t,
                 "kalman_started": self._started,
@@ -331,6 +339,7 @@ class KalmanEstimator:
             holding=self._holding.copy(),
             rate_deviation=self._deviation[n:].copy(),
             bias=self._bias.copy(),
+            supply=self._supply.copy() if self._is_gauged else NOTHING,
         )
 
     def _predict(self, t: float, sample: Sample, gate: float, updates: bool) -> None:
@@ -342,11 +351,14 @@ class KalmanEstimator:
                 self._set[0], self._holding[:] = held, applied[self._grips].values
         torques = [applied[i].values for i in self._motors]
         openings = []
-        for (i, delivery), (sensor, full) in zip(self._valves, self._pressures, strict=True):
+        for k, ((i, delivery), (sensor, full)) in enumerate(zip(self._valves, self._pressures, strict=True)):
             delivery.command(applied[i].t, applied[i].values)
             opening = delivery.mean_opening(t - self._period, t)
+            if self._drops[k]:
+                opening = opening * shared_supply(self._drops[k], opening)
             if sensor >= 0:
-                opening = opening * _thrust_ratio(frames[sensor], full)
+                self._supply[k] = _thrust_ratio(frames[sensor], full)
+                opening = opening * self._supply[k]
             openings.append(opening)
         measured, numbers = [], []
         for number, joint in zip(self._joint_number, self._joints, strict=True):

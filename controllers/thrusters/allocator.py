@@ -113,6 +113,7 @@ def build_allocator(device: Thrusters, allocation: Allocation, dimension: Dimens
         wrench_weight(dimension, allocation.torque_weight_1_m),
         device.valve,
         period_s,
+        device.shared_drop,
     )
     sharing, modulation = _parts(allocation, thrusters, len(device.units))
     _refuse_misfits(allocation, sharing, modulation, device)
@@ -134,7 +135,8 @@ def build_degraded(
     available = available_thrust(device)
     available[list(lost)] = 0.0
     weight = wrench_weight(dimension, allocation.torque_weight_1_m)
-    thrusters = ThrusterSet(thruster_matrix(device, dimension), available, weight, device.valve, period_s)
+    matrix = thruster_matrix(device, dimension)
+    thrusters = ThrusterSet(matrix, available, weight, device.valve, period_s, device.shared_drop)
     sharing, modulation = _parts(allocation, thrusters, len(device.units))
     return Allocator(sharing, modulation, len(device.units))
 

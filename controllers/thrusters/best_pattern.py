@@ -59,13 +59,16 @@ class BestPattern:
         thrust[:, usable] = bits * available[usable]
         price = propellant_weight * thrust.sum(axis=1) + _TIE_N2 * bits.sum(axis=1)
         cheapest_first = np.argsort(price, kind="stable")
-        reached = np.round(thrust @ matrix.T, 9) + 0.0
+        # Valves that share a supply: each further open one takes its part from all.
+        given = (1.0 - thrusters.shared_drop) ** np.maximum(bits.sum(axis=1) - 1.0, 0.0)
+        delivered = given[:, None] * (thrust @ matrix.T)
+        reached = np.round(delivered, 9) + 0.0
         _, first = np.unique(reached[cheapest_first], axis=0, return_index=True)
         kept = cheapest_first[np.sort(first)]
 
         self._thrust = thrust[kept]
         self._thrust.setflags(write=False)
-        wrench = (thrust[kept] @ matrix.T) * weight
+        wrench = delivered[kept] * weight
         self._constant = (wrench**2).sum(axis=1) + price[kept]
         #: a row for each row of a wrench
         self._product = np.ascontiguousarray((-2.0 * wrench * weight).T)

@@ -26,6 +26,7 @@ class ThrusterSet(NamedTuple):
     weight: Array  #: of each row of a wrench when wrenches are compared
     valve: Valve
     period_s: float  #: of the calls
+    shared_drop: float = 0.0  #: part of the thrust that every further open valve takes from all
 
 
 class Sharing(Protocol):

@@ -2,7 +2,8 @@
 
 Each valve integrates the wanted minus the delivered on-time. It opens once this error reaches the shortest pulse that
 it can make, and stays open while the error is at least one tick, which makes that pulse. The error stays between
-zero and a pulse, so that the average thrust is the wanted one, in the shortest pulses that the valve allows.
+zero and a pulse, so that the average thrust is the wanted one, in the shortest pulses that the valve allows. Where
+valves share a supply (`shared_drop`), the delivered on-time counts by what the open ones leave of the thrust.
 
 Noise makes a demand change its sign, and then two opposite thrusters would accumulate an error each and fire against
 each other. With `cancel_opposite`, what both of them lack is taken from both while both are closed: the wrench over
@@ -20,6 +21,7 @@ import numpy as np
 from granite.config.parts import PartTable
 from granite.config.records import Array
 from granite.controllers.thrusters.contract import ThrusterSet
+from granite.controllers.thrusters.geometry import shared_supply
 from granite.controllers.thrusters.pseudo_inverse import opposite_pairs
 
 
@@ -45,13 +47,16 @@ class DeltaSigma:
         self._pairs: tuple[tuple[int, int], ...] = ()
         if options.cancel_opposite:
             self._pairs = opposite_pairs(thrusters.matrix, np.flatnonzero(available).tolist())
-        self._last = 0.0
+        self._last, self._drop = 0.0, thrusters.shared_drop
 
     def modulate(self, t: float, wanted_thrust: Array) -> Array:
         """The opening of each valve, 0 or 1."""
         elapsed, self._last, pulse = t - self._last, t, self._pulse
+        given = 1.0
+        if self._drop:
+            given = shared_supply(self._drop, np.array([valve.opening for valve in self._valves]))
         for valve, thrust in zip(self._valves, wanted_thrust.tolist(), strict=True):
-            error = valve.error + (valve.wanted - valve.opening) * elapsed
+            error = valve.error + (valve.wanted - valve.opening * given) * elapsed
             # The error exceeds a pulse only after a long time without a call: the rest is dropped.
             valve.error = pulse if error > pulse else -pulse if error < -pulse else error
             valve.wanted = thrust * valve.per_newton
@@ -79,7 +84,8 @@ class DeltaSigma:
         """The same in symbols."""
         n, pulse = len(self._valves), self._pulse
         last, error, wanted, opening = ca.vertsplit(memory, [0, 1, 1 + n, 1 + 2 * n, 1 + 3 * n])
-        error += (wanted - opening) * (t - last)
+        given = (1.0 - self._drop) ** ca.fmax(0.0, ca.sum1(opening) - 1.0) if self._drop else 1.0
+        error += (wanted - opening * given) * (t - last)
         error = ca.if_else(error > pulse, pulse, ca.if_else(error < -pulse, -pulse, error))
         per_newton = ca.DM([valve.per_newton for valve in self._valves])
         wanted = wanted_thrust * per_newton

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -29,6 +30,11 @@ def thruster_matrix(thrusters: Thrusters, dimension: Dimension) -> Array:
 def available_thrust(thrusters: Thrusters) -> Array:
     """The thrust of each thruster when its valve is open [N]: nominal, or zero where it has failed."""
     return np.array([0.0 if unit.failed else unit.thrust_n for unit in thrusters.units])
+
+
+def shared_supply(drop: float, opening: Array) -> float:
+    """What valves that share a supply leave of the thrust: each further open one takes the part `drop` of it."""
+    return math.pow(1.0 - drop, max(0.0, sum(opening.tolist()) - 1.0))
 
 
 def wrench_weight(dimension: Dimension, torque_weight_1_m: float) -> Array:

@@ -18,6 +18,7 @@ from granite.config.parts import PartTable
 from granite.config.records import Array
 from granite.config.tunable import Tunable
 from granite.controllers.thrusters.contract import ThrusterSet
+from granite.controllers.thrusters.geometry import shared_supply
 
 
 class PulseWidth:
@@ -58,11 +59,12 @@ class PulseWidth:
         self._open = np.zeros(n)
         self._close_at = np.zeros(n)
         self._next_pulse = -np.inf
-        self._last = 0.0
+        self._last, self._drop = 0.0, thrusters.shared_drop
 
     def modulate(self, t: float, wanted_thrust: Array) -> Array:
         """The opening of each valve, 0 or 1."""
-        self._error -= self._open * (t - self._last)
+        given = shared_supply(self._drop, self._open) if self._drop else 1.0
+        self._error -= self._open * given * (t - self._last)
         self._last = t
         if t >= self._next_pulse:
             # The excess is longer than a period only after a long time without a call: the rest is dropped.
@@ -83,7 +85,8 @@ class PulseWidth:
         """The same in symbols."""
         n = len(self._open)
         last, next_pulse, error, opening, close_at = ca.vertsplit(memory, [0, 1, 2, 2 + n, 2 + 2 * n, 2 + 3 * n])
-        error = error - opening * (t - last)
+        given = (1.0 - self._drop) ** ca.fmax(0.0, ca.sum1(opening) - 1.0) if self._drop else 1.0
+        error = error - opening * given * (t - last)
         begins = t >= next_pulse
         due = ca.fmax(error, -self._period) + wanted_thrust * self._per_newton
         ticks = ca.fmin(ca.floor(due * self._ticks_per_s + 1e-6), self._pulse_ticks)

@@ -342,6 +342,34 @@ def test_the_average_thrust_is_the_wanted_one(kind, parts, minimum_on):
 
 
 @pytest.mark.parametrize("kind", ["pulse_width", "delta_sigma"])
+@pytest.mark.parametrize("parts", [(0.3, 0.5, 0.2), (0.7, 0.1, 0.6)])
+def test_the_average_thrust_of_valves_that_share_a_supply_is_the_wanted_one(kind: str, parts: tuple[float, ...]):
+    """Each further open valve takes 15 % of the thrust of all: the valves are open for longer."""
+    available = np.array([0.5, 1.0, 2.0])
+    given = thruster_set(available)._replace(shared_drop=0.15)
+    made = {"pulse_width": PulseWidth, "delta_sigma": DeltaSigma}[kind]
+    modulation = made(made.Options(kind=kind), given._replace(matrix=np.eye(3)))
+    opening = run(modulation, parts * available, 4000)
+    delivered = opening * 0.85 ** np.maximum(opening.sum(axis=1) - 1, 0)[:, None]
+    assert delivered.mean(axis=0) == pytest.approx(parts, abs=0.003)
+    assert opening.mean(axis=0).sum() > 1.02 * sum(parts)
+
+
+@pytest.mark.parametrize("wrench", [(1.5, 0.4, 0.05), (-0.9, -1.8, 0.1)])
+def test_no_pattern_of_valves_that_share_a_supply_beats_the_best_one(wrench: tuple[float, ...]):
+    matrix, drop = thruster_matrix(stanford(), "planar"), 0.15
+    given = ThrusterSet(matrix, np.ones(8), WEIGHT, Valve(), TICK, drop)
+    best = build("sharing", options_of("sharing", find("sharing", "best_pattern"))(kind="best_pattern"), given)
+    patterns = np.array(list(itertools.product((0.0, 1.0), repeat=8)))
+
+    def cost(pattern):
+        left = (1 - drop) ** np.maximum(pattern.sum(axis=-1, keepdims=True) - 1, 0)
+        return (((left * pattern @ matrix.T - wrench) * WEIGHT) ** 2).sum(axis=-1)
+
+    assert cost(best.share(np.array(wrench))) <= cost(patterns).min() + 1e-8
+
+
+@pytest.mark.parametrize("kind", ["pulse_width", "delta_sigma"])
 @given(seed=st.integers(0, 10**6), minimum_on=st.sampled_from([0.0, 0.007, 0.01, 0.032]))
 @settings(max_examples=40, deadline=None)
 def test_no_pulse_is_shorter_than_the_valve_can_make(kind, seed, minimum_on):
@@ -486,13 +514,16 @@ def test_a_pulse_period_shorter_than_the_shortest_pulse_is_refused():
 
 @pytest.mark.parametrize("method", ["pseudo_inverse", "least_propellant"])
 @pytest.mark.parametrize("modulation", ["threshold", "delta_sigma", "pulse_width"])
-@pytest.mark.parametrize("failed", [(), ("r1", "r4")])
-def test_the_compiled_allocation_is_the_same_to_the_bit(method: str, modulation: str, failed: tuple[str, ...]) -> None:
-    """Also over ticks that were skipped, and wrenches that are not finite."""
-    device = stanford(*failed)
+@pytest.mark.parametrize(("failed", "drop"), [((), 0.0), (("r1", "r4"), 0.0), ((), 0.1)])
+def test_the_compiled_allocation_is_the_same_to_the_bit(
+    method: str, modulation: str, failed: tuple[str, ...], drop: float
+) -> None:
+    """Also over ticks that were skipped, wrenches that are not finite, and with a shared supply."""
+    device = stanford(*failed).model_copy(update={"shared_drop": drop})
     allocation = Allocation.model_validate({"sharing": method, "modulation": modulation})
     compiled = build_allocator(device, allocation, "planar", TICK)
-    thrusters = ThrusterSet(thruster_matrix(device, "planar"), available_thrust(device), WEIGHT, device.valve, TICK)
+    matrix, available = thruster_matrix(device, "planar"), available_thrust(device)
+    thrusters = ThrusterSet(matrix, available, WEIGHT, device.valve, TICK, drop)
     sharing = build("sharing", allocation.sharing, thrusters)
     if method == "pseudo_inverse" and sharing.alone:
         assert isinstance(compiled, Allocator)  # thrusters without a partner need a search

@@ -97,6 +97,20 @@ def test_a_measured_floor_has_the_bits_of_the_loop():
     assert not np.array_equal(simulate_in_memory(bed).rows[-1], level)
 
 
+@pytest.mark.parametrize("allocation", [[], BEST_PATTERN])
+def test_a_shared_supply_and_measured_pressure_have_the_bits_of_the_loop(allocation: list[str]):
+    """The thrust that is expected falls with the pressure, which the state has."""
+    supply = ["devices.pressure={ low_pa = 1e5 }", "devices.thrusters.simulated.tank_n_s=10"]
+    drop = ["devices.thrusters.shared_drop=0.1", "devices.thrusters.simulated.shared_drop=0.1"]
+    bed = load("free-flyer", ["loop.duration_s=2.5", *supply, *drop, *allocation])
+    assert_equal_to_the_bit(bed)
+    log = simulate_in_memory(bed)
+    assert 0.5 < log["/state"]["thrusters_supply"][-1] < 0.95
+    expected, thrust = (log[topic]["thrusters_r4_thrust_n"] for topic in ("/command", "/truth"))
+    assert expected.sum() == pytest.approx(thrust.sum(), rel=0.05)
+    assert thrust.sum() > 50.0
+
+
 def test_throttles_beside_on_off_modulation_have_the_bits_of_the_loop():
     """Ideal thrusters that are opened and closed, one of them always open: the plant alone has throttles."""
     changes = ["devices.thrusters.simulated.ideal=true", 'devices.thrusters.simulated.stuck_open=["r1"]']
