@@ -13,8 +13,9 @@ from granite.config.records import Array
 
 #: smallest singular value of a design over its largest, below which the measurements do not determine all numbers
 _DETERMINED = 1e-6
-#: iterations of Gauss and Newton, halvings of a step, and the step in standard deviations after which it ends
-_ITERATIONS, _HALVINGS, _SMALL = 40, 12, 1e-3
+#: iterations of Gauss and Newton, halvings of a step, and the step in standard deviations after which it ends; so do
+#: two steps that take less than the last part of the noise's variance from the sum of squares: a model may have kinks
+_ITERATIONS, _HALVINGS, _SMALL, _LITTLE = 60, 12, 1e-3, 1e-2
 
 
 #: of the expanded uncertainty: all numbers of a calibration are within it with this probability
@@ -139,7 +140,7 @@ def gauss_newton(
     InputError
         Where the measurements do not determine the numbers, or no numbers explain them.
     """
-    x = start
+    x, little = start, 0
     residual, rows = compare(x)
     for _ in range(_ITERATIONS):
         change = linear_fit(rows, residual, what, expected)
@@ -152,8 +153,9 @@ def gauss_newton(
         else:
             tried, by, step = residual, rows, np.zeros_like(x)  # rounding: it does not get better
         x = x + step
+        little = little + 1 if size - tried @ tried < _LITTLE * size / change.freedom else 0
         residual = tried
         rows = by
-        if np.all(np.abs(step) < _SMALL * np.sqrt(np.diag(change.covariance))):
+        if little > 1 or np.all(np.abs(step) < _SMALL * np.sqrt(np.diag(change.covariance))):
             return LeastSquares(x, change.covariance, residual, change.freedom)
     raise InputError("no numbers explain the measurements", expected=expected)

@@ -1,8 +1,10 @@
 """Motion of clamped modules under motor torques, in symbols, with its derivatives by gains and friction.
 
-    M(q) u' + h(q, u) = g tau - d u - f u / sqrt(u^2 + v0^2)
+    M(q) u' + h(q, u) = g tau - d u - f (z + damping z')
 
-of every joint with a motor: g the torque gain, d the viscous and f the Coulomb friction, which fades out below v0.
+of every joint with a motor: g the torque gain, d the viscous and f the Coulomb friction of bristles with the deflection
+z, which hold a joint at rest (`sim/plant/bristles.py`). Static friction by Coulomb friction, which fades out above v0,
+and the angle from rest until a joint slides are numbers of the motion, too.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from granite.kernels.compilation import compile_once
 from granite.mrds.dynamics import Dynamics
 from granite.mrds.integrators import rk4
 from granite.mrds.tree import Tree
+from granite.sim.plant.bristles import bristles
 
 
 class JointMotion:
@@ -48,57 +51,66 @@ class JointMotion:
         Parameters
         ----------
         numbers
-            Gain, viscous and Coulomb friction of each motor (3 n).
+            Of each motor gain, viscous and Coulomb friction, static by Coulomb friction, logarithm of the angle from
+            rest until it slides (5 n).
         start
-            q and u at the first tick (2 n_u).
+            q and u at the first tick, and deflections of the bristles (2 n_u + n).
         torques
             Commanded from each tick to the next (ticks, n) [N m].
 
         Returns
         -------
         tuple
-            (ticks, n_u), and by numbers and start (ticks, n_u, 3 n + 2 n_u).
+            (ticks, n_u), and by numbers and start (ticks, n_u, 6 n + 2 n_u).
         """
-        k = len(numbers) + len(start)
-        state = np.concatenate((start, np.zeros((len(start), k)).ravel()))
-        sensitivity = state[len(start) :].reshape(k, len(start))  # column after column
-        sensitivity[len(numbers) :] = np.eye(len(start))
+        k, size = len(numbers) + len(start), len(start)
+        state = np.concatenate((start, np.zeros(size * k)))
+        sensitivity = state[size:].reshape(k, size)  # column after column
+        sensitivity[len(numbers) :] = np.eye(size)
         states = np.empty((len(torques), len(state)))
         for i, torque in enumerate(torques):
             states[i] = state
             state = self._run((state, numbers, torque))
-        by = states[:, len(start) :].reshape(len(torques), k, len(start)).transpose(0, 2, 1)
+        by = states[:, size:].reshape(len(torques), k, size).transpose(0, 2, 1)
         return states[:, : self.n_u], by[:, : self.n_u]
 
 
 def _tick(bed: Testbed, modules: Sequence[Module], driven: list[int], fades: Array) -> ca.Function:
     """(state and its derivatives, numbers, torque) -> the same one tick later."""
-    trees = [Tree(module) for module in modules]
+    trees, step = [Tree(module) for module in modules], bed.simulation.physics_step_s
     n, n_u = len(driven), sum(tree.u.numel() for tree in trees)
-    numbers = ca.SX.sym("numbers", 3 * n)
-    torque = ca.SX.sym("torque", n)
-    x = ca.SX.sym("x", 2 * n_u)
-    gain, viscous, coulomb = ca.vertsplit(numbers, n)
+    n_x, n_start = 2 * n_u + n, 2 * n_u
+    numbers = ca.SX.sym("numbers", 5 * n)
+    torque, z = ca.SX.sym("torque", n), ca.SX.sym("z", n)
+    x = ca.SX.sym("x", n_x)
+    gain, viscous, coulomb, static, presliding = ca.vertsplit(numbers, n)
     q = ca.vertcat(*(tree.q for tree in trees))
     u = ca.vertcat(*(tree.u for tree in trees))
-    force = ca.SX.zeros(n_u)
+    force, bending = ca.SX.zeros(n_u), []
     for i, row in enumerate(driven):
-        v = u[row]
-        resistance = viscous[i] * v + coulomb[i] * v / ca.sqrt(v**2 + fades[i] ** 2)
-        force[row] = gain[i] * torque[i] - resistance
+        part, rate = bristles(
+            u[row],
+            z[i],
+            presliding=ca.exp(presliding[i]),
+            damping_s=bed.simulation.joint_friction.presliding_damping_s,
+            static_ratio=static[i],
+            v0=float(fades[i]),
+            step=step,
+        )
+        force[row] = gain[i] * torque[i] - viscous[i] * u[row] - coulomb[i] * part
+        bending.append(rate)
     parts = ca.vertsplit(force, np.cumsum([0, *(tree.u.numel() for tree in trees)]).tolist())
     forward = [Dynamics(tree).forward(part) for tree, part in zip(trees, parts, strict=True)]
-    rate = ca.Function("rate", [q, u, numbers, torque], [ca.vertcat(u, *forward)])
-    step = bed.simulation.physics_step_s
-    after = rk4(lambda y, _: rate(y[:n_u], y[n_u:], numbers, torque), x, step)
+    rates = ca.Function("rate", [q, u, z, numbers, torque], [ca.vertcat(u, *forward, *bending)])
+    after = rk4(lambda y, _: rates(y[:n_u], y[n_u:n_start], y[n_start:], numbers, torque), x, step)
     one = ca.Function("one", [x, numbers, torque], [after, ca.jacobian(after, x), ca.jacobian(after, numbers)])
 
-    whole = ca.MX.sym("whole", 2 * n_u * (1 + 3 * n + 2 * n_u))
-    parameters = ca.MX.sym("numbers", 3 * n)
+    whole = ca.MX.sym("whole", n_x * (1 + 5 * n + n_x))
+    parameters = ca.MX.sym("numbers", 5 * n)
     commanded = ca.MX.sym("torque", n)
-    at = whole[: 2 * n_u]
-    S = ca.reshape(whole[2 * n_u :], 2 * n_u, 3 * n + 2 * n_u)
+    at = whole[:n_x]
+    S = ca.reshape(whole[n_x:], n_x, 5 * n + n_x)
     for _ in range(round(bed.loop.period_s / step)):
         at, A, B = one(at, parameters, commanded)
-        S = A @ S + ca.horzcat(B, ca.MX.zeros(2 * n_u, 2 * n_u))
+        S = A @ S + ca.horzcat(B, ca.MX.zeros(n_x, n_x))
     return ca.Function("tick", [whole, parameters, commanded], [ca.vertcat(at, ca.vec(S))])

@@ -1,7 +1,9 @@
 """Motors: torque gain, Coulomb and viscous friction of each, from the motion of known inertias.
 
+Joints may stick: static friction and the angle until a joint slides are fitted beside them, and are in no file.
+
 The base is clamped and the table under the links is level. Each motor in turn gets a torque with two frequencies; the
-motion of the model is fitted to the measured angles (output error), together with the state at the start of each run.
+motion of the model is fitted to the measured angles (output error) over short windows, each with its own start.
 Branches of the base without such a motor have no part in it: on a clamped base they move by themselves.
 """
 
@@ -12,6 +14,7 @@ from math import pi
 
 import casadi as ca
 import numpy as np
+from scipy.signal import savgol_filter
 
 from granite.calibration.bench import Bench
 from granite.calibration.fit import CalibrationFit, FittedKey, Residuals, gauss_newton
@@ -31,10 +34,23 @@ from granite.sim.plant.plant import Plant
 _RUN_S, _PERIOD_S, _AMPLITUDE = 6.0, 3.0, 0.5
 #: of the greatest torque
 _LEVEL = 0.6
+#: torque of the joints that a run is not about, by their own, and the part of a period by which each is later
+_OTHERS, _SHIFT = 0.6, 0.23
 #: a joint that turned less than this was not free [rad]
 _MOVED = 0.02
 #: greatest differences of simulated motors: gain, and Coulomb and viscous friction for each newton metre of amplitude
 _GAIN, _COULOMB, _VISCOUS = 0.15, 0.2, 0.1
+#: before the fit: static by Coulomb friction, the angle from rest until a joint slides [rad], and deviations of the
+#: ratio and of the angle's logarithm
+_STATIC, _PRESLIDING = 1.2, 1e-3
+_STICKING = (0.3, 1.0)
+#: deviation of the deflection of a joint's bristles at the start of a window, and the rate at which it slides [rad/s]
+_DEFLECTION, _SLIDES = 0.3, 0.02
+#: length of the windows whose starts are fitted [s]: over a whole run, sticking makes local optima
+_WINDOW_S = 0.6
+#: how much firmer it is known at first, and the greatest change of the logarithm
+_FIRMLY = 30.0
+_FAR = 4.0
 
 
 class MotorsProcedure(DeviceProcedure):
@@ -61,7 +77,9 @@ class MotorsProcedure(DeviceProcedure):
         self._amplitude = self._amplitudes()
         self.steps = tuple(
             OperatorStep(
-                f"clamp the base on a level table, let all joints go and stand back: {joint} will move", (), joint
+                f"clamp the base on a level table, let all joints go and stand back: all will move, {joint} most",
+                (),
+                joint,
             )
             for joint in self.joints
         )
@@ -78,9 +96,10 @@ class MotorsProcedure(DeviceProcedure):
             for c in bed.positions
             if c.name in bed.joints and c.key in bed.simulation.initial
         }
-        simulation = bed.simulation.model_copy(
-            update={"initial": initial, "table": bed.simulation.table.model_copy(update={"ideal": True})}
-        )
+        # The simulated plant has the friction that `draw` says.
+        friction = bed.simulation.joint_friction.model_copy(update={"spread": 0.0, "asymmetry": 0.0})
+        table = bed.simulation.table.model_copy(update={"ideal": True})
+        simulation = bed.simulation.model_copy(update={"initial": initial, "table": table, "joint_friction": friction})
         clamped = bed.model_copy(update={"modules": modules, "contacts": (), "simulation": simulation})
         keys = (f"{self.of}.torque_gain", f"{self.of}.simulated", f"devices.{self._sensors}.simulated")
         zero = {f"devices.{self._sensors}.angle_offset_rad": 0.0}
@@ -91,8 +110,10 @@ class MotorsProcedure(DeviceProcedure):
         i = self.joints.index(step.subject)
         ticks = round(_RUN_S / bench.bed.loop.period_s)
         t = np.arange(ticks) * bench.bed.loop.period_s
-        torques = np.zeros((ticks, len(self.joints)))
-        torques[:, i] = self._amplitude[i] * (np.cos(2 * pi * t / _PERIOD_S) + np.cos(6 * pi * t / _PERIOD_S)) / 2
+        # The others move, too, out of phase: a joint that sticks says little, and hides what moves it.
+        phases = 2 * pi * (t[:, None] / _PERIOD_S + _SHIFT * np.arange(len(self.joints)))
+        level = np.where(np.arange(len(self.joints)) == i, 1.0, _OTHERS)
+        torques = self._amplitude * level * (np.cos(phases) + np.cos(3 * phases)) / 2
         bench.arm()
         samples = bench.run(lambda k: {self.name: torques[k].copy()}, ticks)
         bench.run(lambda k: {}, round(1.0 / bench.bed.loop.period_s))  # also before the operator is asked to repeat it
@@ -112,41 +133,61 @@ class MotorsProcedure(DeviceProcedure):
         return BenchMeasurement(step, known_values, np.hstack((torques, angles)), text)
 
     def fit(self, measured: Sequence[BenchMeasurement]) -> CalibrationFit:
-        """Gain and friction of every motor, and the state at the start of every run."""
+        """Gain and friction of every motor, and the state at the start of every window."""
         bed, n = self._bench, len(self.joints)
         joints = [self._joint(joint)[1] for joint in self.joints]
         names = [bed.layout.name(m, joint.name) for m in self._moving for joint in m.joints_in_tree_order()]
         fades = np.array([joint.friction_rate_rad_s for joint in joints])
-        motion = JointMotion(bed, self._moving, [names.index(joint) for joint in self.joints], fades)
+        driven = [names.index(joint) for joint in self.joints]
+        motion = JointMotion(bed, self._moving, driven, fades)
         seen = [names.index(joint) for joint in self._sensed]
-        runs = [(measurement.values[:, :n], measurement.values[:, n:]) for measurement in measured]
-
-        def compare(x: Array) -> tuple[Array, Array]:
-            residuals, rows = [], []
-            for k, (torques, angles) in enumerate(runs):
-                columns = slice(3 * n + 2 * motion.n_u * k, 3 * n + 2 * motion.n_u * (k + 1))
-                fitted, by = motion.angles(x[: 3 * n], x[columns], torques)
-                row = np.zeros((angles.size, len(x)))
-                by = by[:, seen].reshape(angles.size, -1)
-                row[:, : 3 * n] = by[:, : 3 * n]
-                row[:, columns] = by[:, 3 * n :]
-                residuals.append((angles - fitted[:, seen]).ravel())
-                rows.append(row)
-            return np.concatenate(residuals), np.vstack(rows)
-
-        start = np.zeros((len(runs), 2 * motion.n_u))
-        for row, (_, angles) in zip(start, runs, strict=True):
-            row[seen] = angles[0]
+        ticks = round(_WINDOW_S / bed.loop.period_s)
+        runs, starts = [], []
+        for measurement in measured:
+            torques, angles = measurement.values[:, :n], measurement.values[:, n:]
+            rates = savgol_filter(angles, 2 * (ticks // 8) + 1, 2, deriv=1, delta=bed.loop.period_s, axis=0)
+            for k in range(0, len(torques) - ticks + 1, ticks):
+                start = np.zeros(2 * motion.n_u + n)
+                start[seen], start[[motion.n_u + i for i in seen]] = angles[k], rates[k]
+                slides = start[[motion.n_u + i for i in driven]] / _SLIDES
+                start[2 * motion.n_u :] = np.clip(slides, -1, 1)
+                runs.append((torques[k : k + ticks], angles[k : k + ticks]))
+                starts.append(start)
         # From motion without friction, the fit of a wheel may end where friction is below zero.
         friction = np.concatenate((_VISCOUS * self._amplitude, _COULOMB * self._amplitude)) / 2
-        guess = np.concatenate((np.ones(n), friction, start.ravel()))
+        sticks = np.repeat([_STATIC, np.log(_PRESLIDING)], n)
+        guess = np.concatenate((np.ones(n), friction, sticks, *starts))
+        noise, each = bed.devices_of(JointSensors)[self._sensors].angle_noise_rad, len(starts[0])
+        # What is known before of how joints stick: a joint that always slides says nothing of it.
+        before = np.concatenate((np.repeat(_STICKING, n), np.full(n * len(runs), _DEFLECTION)))
+        bent = [5 * n + each * k + 2 * motion.n_u + i for k in range(len(runs)) for i in range(n)]
+        known = np.zeros((len(before), len(guess)))
+        known[range(len(before)), [*range(3 * n, 5 * n), *bent]] = noise / before
+        size = sum(angles.size for _, angles in runs) + len(before)
+
+        def compare(x: Array, prior: Array = known) -> tuple[Array, Array]:
+            if (x[2 * n : 4 * n] <= 0).any() or np.abs(x[4 * n : 5 * n] - guess[4 * n : 5 * n]).max() > _FAR:
+                return np.full(size, np.inf), np.zeros((size, len(x)))  # no joint is so: a shorter step is tried
+            residuals, rows = [], []
+            for k, (torques, angles) in enumerate(runs):
+                columns = slice(5 * n + each * k, 5 * n + each * (k + 1))
+                fitted, by = motion.angles(x[: 5 * n], x[columns], torques)
+                row = np.zeros((angles.size, len(x)))
+                by = by[:, seen].reshape(angles.size, -1)
+                row[:, : 5 * n] = by[:, : 5 * n]
+                row[:, columns] = by[:, 5 * n :]
+                residuals.append((angles - fitted[:, seen]).ravel())
+                rows.append(row)
+            return np.concatenate((*residuals, prior @ (guess - x))), np.vstack((*rows, prior))
+
         what = "the motion does not determine gains and friction"
         expected = "joints that are free, one run for each"
-        fit = gauss_newton(compare, guess, what, expected)
+        # First with joints that stick as they usually do: from there, few steps end beside the optimum.
+        first = gauss_newton(lambda x: compare(x, _FIRMLY * known), guess, what, expected)
+        fit = gauss_newton(compare, first.values, what, expected)
         order = [k * n + i for i in range(n) for k in range(3)]
-        left = fit.residual.reshape(-1, len(seen))
-        t = np.concatenate([np.arange(len(torques)) * bed.loop.period_s + k * _RUN_S
-                            for k, (torques, _) in enumerate(runs)])  # fmt: skip
+        left = fit.residual[: -len(before)].reshape(-1, len(seen))
+        t = bed.loop.period_s * np.arange(len(left), dtype=np.float64)
         residuals = tuple(Residuals(j, "time [s]", t, left[:, i], "rad") for i, j in enumerate(self._sensed))
         covariance = fit.covariance[np.ix_(order, order)]
         return CalibrationFit(self._numbers(), fit.values[order], covariance, fit.freedom, len(left), residuals)
