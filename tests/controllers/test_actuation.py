@@ -185,7 +185,10 @@ def test_actuators_beside_motors_and_thrusters_get_what_the_behaviour_says(ready
 
 def test_an_arm_without_thrusters_has_no_thrust() -> None:
     fixed = ["modules.vehicle.base=fixed", "devices.thrusters=none", "devices.vision=none", "behaviour.waypoints=[]"]
-    bed = load("free-flyer", [*fixed, "safety.age_s={}", "simulation.initial={}", "controller.law.gains={}"])
+    bed = load(
+        "free-flyer",
+        [*fixed, "safety.age_s={}", "simulation.initial={}", "controller.law.gains={}", "controller.law.hold.gains={}"],
+    )
     controls = Controls(bed)
     q = np.array([0.1, 0.2])
     command, demanded = controls.command(q, q, q + 0.1)
