@@ -81,7 +81,7 @@ def test_sun23_a_flexible_arm_is_led_by_its_tip(name: str, claims: Claims) -> No
 
 
 @pytest.mark.slow
-def test_sun23_least_elastic_acceleration_is_stable_for_a_short_time(claims: Claims) -> None:
+def test_sun25_least_elastic_acceleration_is_stable_for_a_short_time(claims: Claims) -> None:
     """Example 5.4: bounded over 2 s; its torques of the rigid arm are those of the arm that leads (45 N m)."""
     turned("sun-planar/example-5-4", 1e-4)
     strain = flown("sun-planar/example-5-4").summary["energy"]["largest_elastic_j"]
