@@ -51,6 +51,7 @@ ALL = {
     "imperfections": "imperfections",
     "wiggle": "wiggle",
     "sensors": "sensors",
+    "alarms": "alarms",
 }
 
 

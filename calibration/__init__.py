@@ -12,4 +12,8 @@ KINDS = {
     "latency": "latency:LatencyProcedure",
 }
 #: those by the log of a flight, which is flown by `granite run` under the guard
-FLOWN = {"inertia": "flight_inertia:FlightInertia", "table": "table:FlownTable"}
+FLOWN = {
+    "inertia": "flight_inertia:FlightInertia",
+    "table": "table:FlownTable",
+    "residuals": "flight_residuals:FlightResiduals",
+}

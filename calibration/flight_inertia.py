@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from granite.calibration.fit import CalibrationFit, FittedKey, Residuals
+from granite.calibration.flight_calibration import FlightCalibration
 from granite.calibration.identification.base import identify_base
 from granite.calibration.identification.flight import expected_base, flight_of, vehicle_of
-from granite.calibration.procedure import BenchMeasurement, OperatorStep
-from granite.config.calibration import fingerprint
-from granite.config.errors import InputError
+from granite.calibration.procedure import BenchMeasurement
 from granite.config.testbed import Testbed
 from granite.logs.log import Log
 
 _SIGNALS = (("x", "m"), ("y", "m"), ("heading", "rad"))
 
 
-class FlightInertia:
-    """What the log of a flight says of the base; the operator has flown already."""
-
-    steps: tuple[OperatorStep, ...] = ()
+class FlightInertia(FlightCalibration):
+    """What the log of a flight says of the base."""
 
     def __init__(self, bed: Testbed, log: Log) -> None:
+        super().__init__(bed, log)
         thrusters, module = vehicle_of(bed)
-        self._log = log
         self.of = f"modules.{module.name}"
         body = f"{self.of}.bodies.{module.root.name}"
         self._numbers = (
@@ -33,22 +30,12 @@ class FlightInertia:
             FittedKey(f"{body}.inertia_kg_m2", "kg m2", 0.0),
         )
         #: the thrust, and everything that the base carries
-        self.fitted_on: tuple[str, ...] = (f"devices.{thrusters}", f"{self.of}.bodies", f"{self.of}.joints")
-        flown = log.bed.model_dump(mode="json")
-        here = bed.model_dump(mode="json")
-        keys = [number.key for number in self._numbers]
-        for table in self.fitted_on:
-            if fingerprint(flown, table, keys) != fingerprint(here, table, keys):
-                raise InputError(f"it flew with another {table}", key="--log", expected="a flight of this testbed")
-
-    @property
-    def is_simulated(self) -> bool:
-        """Whether the flight was one of the simulated plant."""
-        return self._log.info.get("mode") != "hardware"
+        self.fitted_on = (f"devices.{thrusters}", f"{self.of}.bodies", f"{self.of}.joints")
+        self.refuse_another_testbed(number.key for number in self._numbers)
 
     def fit(self, measured: Sequence[BenchMeasurement] = ()) -> CalibrationFit:
         """The numbers of the base."""
-        identified = identify_base(flight_of(self._log), expected_base(self._log.bed))
+        identified = identify_base(flight_of(self.log), expected_base(self.log.bed))
         fit = identified.fit
         residuals = tuple(
             Residuals(name, "time since the first estimate [s]", fit.pose_times, fit.residuals[:, i], unit)

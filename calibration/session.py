@@ -9,14 +9,16 @@ from datetime import date
 from importlib import import_module
 from typing import Any, Protocol
 
-from granite.calibration import KINDS
+from granite.calibration import FLOWN, KINDS
 from granite.calibration.bench import Bench
 from granite.calibration.fit import COVERAGE, CalibrationFit
+from granite.calibration.flight_calibration import FlightCalibration
 from granite.calibration.procedure import BenchMeasurement, OperatorStep, PictureProcedure, Procedure
 from granite.config.calibration import fingerprint
 from granite.config.errors import GraniteError, InputError, one_of
 from granite.config.records import Array
 from granite.config.testbed import Testbed
+from granite.logs.log import Log
 from granite.rt.devices import build_subset
 from granite.rt.loop.clock import RealClock
 from granite.rt.process.posix_signals import StopSignals
@@ -37,11 +39,23 @@ class BenchOperator(Protocol):
 
 def find_procedure(kind: str, bed: Testbed, device: str | None = None) -> Procedure:
     """The procedure of a kind on a testbed; `InputError` where there is none, or the testbed lacks the device."""
+    if kind in FLOWN and kind not in KINDS:
+        raise InputError.missing("--log", f"the log of a flight, of which {kind} are calibrated")
     if kind not in KINDS:
-        raise InputError("no such calibration", key="KIND", value=kind, expected=one_of(kind, KINDS))
+        raise InputError("no such calibration", key="KIND", value=kind, expected=one_of(kind, {**KINDS, **FLOWN}))
     module, _, name = KINDS[kind].partition(":")
     procedure: Procedure = getattr(import_module(f"granite.calibration.{module}"), name)(bed, device)
     return procedure
+
+
+def find_flight(kind: str, bed: Testbed, log: Log) -> FlightCalibration:
+    """The calibration of a kind from a log; `InputError` where there is none, or the log does not fit."""
+    if kind not in FLOWN:
+        expected = f"none, except for {' and '.join(FLOWN)}"
+        raise InputError("not used here", key="--log", expected=expected)
+    module, _, name = FLOWN[kind].partition(":")
+    flight: FlightCalibration = getattr(import_module(f"granite.calibration.{module}"), name)(bed, log)
+    return flight
 
 
 def carry_out(procedure: Procedure, bench: Bench, operator: BenchOperator) -> CalibrationFit:

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from granite.calibration.fit import CalibrationFit, FittedKey, Residuals
+from granite.calibration.flight_calibration import FlightCalibration
 from granite.calibration.floor_fit import HeightGrid, fit_floor
 from granite.calibration.identification.flight import expected_base, flight_of, vehicle_of
-from granite.calibration.procedure import BenchMeasurement, OperatorStep
-from granite.config.calibration import fingerprint
+from granite.calibration.procedure import BenchMeasurement
 from granite.config.devices.camera import Camera
 from granite.config.devices.vision import Vision
 from granite.config.errors import InputError
@@ -31,33 +31,24 @@ _SPACING = 0.5
 _REST_S = 2.0
 
 
-class FlownTable:
+class FlownTable(FlightCalibration):
     """What the log of a survey says of the floor."""
 
-    steps: tuple[OperatorStep, ...] = ()
     of = "floor"
 
     def __init__(self, bed: Testbed, log: Log) -> None:
+        super().__init__(bed, log)
         thrusters, module = vehicle_of(bed)
-        self._log = log
         #: thrust and masses
-        self.fitted_on: tuple[str, ...] = (f"devices.{thrusters}", f"modules.{module.name}.bodies")
-        flown, here = log.bed.model_dump(mode="json"), bed.model_dump(mode="json")
-        for table in self.fitted_on:
-            if fingerprint(flown, table, ()) != fingerprint(here, table, ()):
-                raise InputError(f"it flew with another {table}", key="--log", expected="a flight of this testbed")
+        self.fitted_on = (f"devices.{thrusters}", f"modules.{module.name}.bodies")
+        self.refuse_another_testbed(())
         if not isinstance(log.bed.behaviour, Survey.Options):
             kind = log.bed.behaviour.kind
             raise InputError(f"a run of '{kind}'", key="--log", expected="one with behaviour.kind = 'survey'")
 
-    @property
-    def is_simulated(self) -> bool:
-        """Whether the flight was one of the simulated plant."""
-        return self._log.info.get("mode") != "hardware"
-
     def fit(self, measured: Sequence[BenchMeasurement] = ()) -> CalibrationFit:
         """Heights on a grid over the area that was flown, and half a lane beyond it."""
-        log, bed = self._log, self._log.bed
+        log, bed = self.log, self.log.bed
         survey: Survey.Options = bed.behaviour  # type: ignore[assignment]
         grid = grid_of(survey.area(bed), _SPACING * survey.lane_m)
         flight = flight_of(log)

@@ -23,6 +23,7 @@ from granite.config.whole_file import refuse_output, write_whole
 
 if TYPE_CHECKING:
     from granite.calibration.bench import Bench
+    from granite.calibration.flight_calibration import FlightCalibration
     from granite.calibration.procedure import BenchMeasurement, KnownValue, OperatorStep, Procedure
     from granite.calibration.simulated import SimulatedOperator
     from granite.config.records import Array
@@ -40,7 +41,7 @@ def calibrate(
     ] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="of --simulate: draws the plant's numbers", min=0)] = 1,
     log: Annotated[
-        Path | None, typer.Option("--log", metavar="LOG", help="of inertia and table: from the log of a free flight")
+        Path | None, typer.Option("--log", metavar="LOG", help="of inertia, table and residuals: from a flight's log")
     ] = None,
     source: Annotated[
         str | None,
@@ -110,21 +111,18 @@ def calibrate(
     out.print(f"numbers: {path}", soft_wrap=True)
     out.print(f"residuals: {plot}", soft_wrap=True)
     family, _, name = str(content["of"]).partition(".")
-    where = {"devices": f"[devices.{name}]", "modules": f"the module {name}"}.get(family, f"[{family}]")
+    where = {"devices": f"[devices.{name}]", "modules": f"the module {name}"}.get(family, f"[{content['of']}]")
     out.print(f'use them: calibration = "{_relative(path, bed)}" in {where}', soft_wrap=True)
 
 
-def _flight(kind: str, bed: str, testbed: Testbed, log: Path | None, seed: int | None) -> Any:
+def _flight(kind: str, bed: str, testbed: Testbed, log: Path | None, seed: int | None) -> FlightCalibration | None:
     """The calibration by a flight: one that was recorded, or of a table in the simulated lab of a seed; else None."""
-    from granite.calibration.flight_inertia import FlightInertia
+    from granite.calibration.session import find_flight
     from granite.calibration.table import FlownTable, simulated_survey, survey_of
     from granite.logs.log import read_log
 
     if log is not None:
-        if kind not in FLOWN:
-            expected = f"none, except for {' and '.join(FLOWN)}"
-            raise InputError("not used here", key="--log", value=str(log), expected=expected)
-        return (FlownTable if kind == "table" else FlightInertia)(testbed, read_log(log))
+        return find_flight(kind, testbed, read_log(log))
     if kind != "table":
         return None
     if seed is None:

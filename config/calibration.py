@@ -27,8 +27,8 @@ Numbers = float | tuple[float, ...]
 class CalibratedValue(Table):
     """A measured number of a testbed, or several that belong together."""
 
-    #: of the testbed, for instance devices.motors.torque_gain.elbow; of nothing but devices, modules and floor
-    key: Annotated[str, Field(pattern=r"^(devices|modules|floor)\.")]
+    #: of the testbed, for instance devices.motors.torque_gain.elbow; of devices, modules, floor or the guard's monitor
+    key: Annotated[str, Field(pattern=r"^(devices|modules|floor|safety\.monitor)\.")]
     value: Numbers
     #: one standard deviation
     deviation: NotNegative | tuple[NotNegative, ...]
@@ -83,6 +83,7 @@ def calibrations(bed: Any) -> Iterator[tuple[str, CalibrationTable]]:
     for module in bed.modules:
         yield from ((f"modules.{module.name}", calibration) for calibration in module.calibration)
     yield from (("floor", calibration) for calibration in (bed.floor.calibration if bed.floor else ()))
+    yield from (("safety.monitor", calibration) for calibration in bed.safety.monitor.calibration)
 
 
 def refuse_unfit(bed: Any, content: Mapping[str, Any], typed: str) -> None:

@@ -48,6 +48,8 @@ def fill_calibrations(content: dict[str, Any], source: str) -> list[str]:
     for i, table in enumerate(modules if isinstance(modules, list) else []):
         tables.append((f"modules.{changes.label(content['modules'], i)}", table))
     tables.append(("floor", content.get("floor")))
+    safety = content.get("safety")
+    tables.append(("safety.monitor", safety.get("monitor") if isinstance(safety, dict) else None))
     keys: list[str] = []
     for key, table in tables:
         if isinstance(table, dict) and table.get("calibration"):

@@ -7,11 +7,14 @@ from typing import Annotated
 from pydantic import Field
 
 from granite.config.base import Name, NotNegative, Positive, Table
+from granite.config.calibration import CalibrationTable
 
 
 class MonitorTable(Table):
     """Disagreement that no healthy device shows."""
 
+    #: files of `granite calibrate residuals`
+    calibration: tuple[CalibrationTable, ...] = ()
     #: innovation beyond which a frame is not used, in standard deviations
     gate_sigma: Positive = 5.0
     #: frames in a row that may be beyond the gate
@@ -37,9 +40,19 @@ class MonitorTable(Table):
     #: joint at rest may hold in addition
     friction_error: NotNegative = 0.5
     static_friction: NotNegative = 1.5
-    #: the same as numbers, by coordinate, instead of a part of the data sheet
+    #: beyond this multiple of the limit of a joint, or of the disturbance of a root, the run ends; below it the model
+    #: is doubted: a warning, then a hold
+    stop_ratio: Annotated[float, Field(ge=1)] = 2.0
+    #: part of its torque that a motor lacks at least where its gain is called wrong
+    gain_error: Annotated[float, Field(gt=0, lt=1)] = 0.3
+    #: least torque (root mean square over window_s) that the wrong gain explains, by joint; default: the limit of the
+    #: mean torque
+    gain_evidence_n_m: dict[Name, Positive] = Field(default_factory=dict)
+    #: the limits as numbers, by coordinate, instead of a part of the data sheet
     residual_n: dict[Name, Positive] = Field(default_factory=dict)
     residual_n_m: dict[Name, Positive] = Field(default_factory=dict)
+    disturbance_n: dict[Name, Positive] = Field(default_factory=dict)
+    disturbance_n_m: dict[Name, Positive] = Field(default_factory=dict)
     #: mean difference between the age at which poses arrive and latency_s of their data sheet: a warning
     time_stamp_error_s: Positive = 0.015
     #: frames that the counter of a sensor may advance between two ticks

@@ -66,6 +66,8 @@ class Reason(IntEnum):
     BRAKE_FAILS = 55
     KEEP_OUT = 56
     KEEP_OUT_AHEAD = 57
+    MODEL_DOUBTED = 58
+    MOTOR_GAIN = 59
 
     @property
     def stops(self) -> bool:
@@ -136,5 +138,7 @@ _TEXT = {
     Reason.LOW_PRESSURE: "the supply pressure of thrusters was low",
     Reason.KEEP_OUT: "a body was in a zone of safety.keep_out, or in another module",
     Reason.KEEP_OUT_AHEAD: "a body could not have stopped before a zone or another module",
+    Reason.MODEL_DOUBTED: "the motion differs from the model by more than is known of it: the model, or a fault",
+    Reason.MOTOR_GAIN: "a motor gives less torque than commanded, or the other way",
     Reason.BRAKE_FAILS: "a rate grew in a brake, or too fast for one: an actuator acts the wrong way, or too strongly",
 }

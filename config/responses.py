@@ -11,11 +11,12 @@ A response must be possible: one that needs an estimate is refused where the fau
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, NamedTuple
 
 from pydantic import model_validator
 
-from granite.config.base import NotNegative, Table
+from granite.config.base import NotNegative, Positive, Table
 from granite.config.errors import InputError, one_of
 
 Response = Literal["warn", "hold", "float", "stop", "stop_at_once"]
@@ -40,6 +41,10 @@ class Fault(NamedTuple):
     possible: tuple[Response, ...]
     response: Response
     cleared_by: Clearing = "nobody"
+    #: until it has lasted for this long it is a warning
+    lasting_s: float = 0.0
+    #: a hold or float that has not cleared itself ends the run after this time
+    ends_after_s: float = math.inf
 
     @property
     def passes(self) -> bool:
@@ -84,6 +89,10 @@ FAULTS: dict[str, Fault] = {
     "brake_fails": _cut("a rate grows in a brake, or too fast for one"),
     "tracking_error": Fault("too far from the reference", _TRUSTED, "stop"),
     "motion_unexplained": _doubt("model and commands do not explain the motion"),
+    "model_doubted": Fault(
+        "the motion differs from the model, and no other limit is broken", _TRUSTED, "hold", "itself", 2.0, 10.0
+    ),
+    "motor_gain": _doubt("a motor gives less torque than commanded, or the other way"),
     "reference_jump": Fault("the reference jumps", _TRUSTED, "stop"),
     "torque_step": Fault("a torque changes too much in one tick", _TRUSTED, "stop"),
     "table_edge_ahead": Fault("a base could not stop before the edge", _TRUSTED, "hold", "operator"),
@@ -106,9 +115,11 @@ class FaultResponse(Table):
 
     response: Response | None = None
     #: the fault must last for this long
-    lasting_s: NotNegative = 0.0
+    lasting_s: NotNegative | None = None
     #: who ends a hold or a float
     cleared_by: Clearing | None = None
+    #: a hold or float that has not cleared itself becomes a stop after this time
+    ends_after_s: Positive | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -122,12 +133,18 @@ class FaultReaction(NamedTuple):
     response: Response
     lasting_s: float
     cleared_by: Clearing
+    ends_after_s: float
 
 
 def answer_to(fault: str, from_bed: FaultResponse | None) -> FaultReaction:
     """The response to a fault: that of the testbed, else the default."""
     usual, chosen = FAULTS[fault], from_bed or FaultResponse()
-    return FaultReaction(chosen.response or usual.response, chosen.lasting_s, chosen.cleared_by or usual.cleared_by)
+    return FaultReaction(
+        chosen.response or usual.response,
+        usual.lasting_s if chosen.lasting_s is None else chosen.lasting_s,
+        chosen.cleared_by or usual.cleared_by,
+        usual.ends_after_s if chosen.ends_after_s is None else chosen.ends_after_s,
+    )
 
 
 def refuse_impossible(responses: dict[str, FaultResponse]) -> None:

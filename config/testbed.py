@@ -234,6 +234,7 @@ class Testbed(Table):
         # Calibrated responses and gains act outside of compiled functions.
         excluded["devices"] = {"__all__": {"calibration", "response", "torque_gain"}}
         excluded.setdefault("floor", {"calibration"})
+        excluded["safety"] = {"monitor": {"calibration"}}
         if "controller" in excluded:
             excluded["safety"] = set(type(self.safety).model_fields) - {"keep_out", "footprint", "keep_apart"}
         elif self.controller is not None:

@@ -158,7 +158,9 @@ def _check_controller(bed: Testbed, controller: Controller) -> None:
             key = f"safety.joints.{i}.joint"
             expected = one_of(limit.joint, joints)
             raise InputError("no such joint", key=key, value=limit.joint, expected=expected)
-    for key, unit in (("residual_n", "m/s"), ("residual_n_m", "rad/s")):
+    limits = {"residual_n": "m/s", "disturbance_n": "m/s"}
+    limits |= dict.fromkeys(("residual_n_m", "disturbance_n_m", "gain_evidence_n_m"), "rad/s")
+    for key, unit in limits.items():
         named = [c.name for c in bed.known.velocities if c.unit == unit]
         for name in getattr(bed.safety.monitor, key):
             if name not in named:

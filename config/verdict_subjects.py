@@ -38,7 +38,7 @@ def subjects(bed: Testbed) -> tuple[Coordinate, ...]:
     ]
     steps = [Coordinate(f"{c.name} reference step", c.unit) for c in bed.known.positions]
     coordinates = (*bed.known.positions, *rates, *accelerations(bed), *forces(bed), *wrenches(bed), *thrusts(bed))
-    others = *residuals(bed), *_judged_by_law(bed), *stamp_errors(bed), *_distances(bed)
+    others = *residuals(bed), *_judged_by_law(bed), *stamp_errors(bed), *_distances(bed), *motor_gains(bed)
     return (Coordinate("tick", "1"), *devices, *signals, *coordinates, *stamps, *judged, *steps, *others)
 
 
@@ -85,6 +85,11 @@ def residuals(bed: Testbed) -> tuple[Coordinate, ...]:
     return tuple(
         Coordinate(f"{c.name} residual", {"m/s": "N", "rad/s": "N m"}.get(c.unit, c.unit)) for c in bed.known.velocities
     )
+
+
+def motor_gains(bed: Testbed) -> tuple[Coordinate, ...]:
+    """The part of the commanded torque that the motor of each joint gives."""
+    return tuple(Coordinate(f"{c.name} gain", "1") for c in bed.known.velocities)
 
 
 def stamp_errors(bed: Testbed) -> list[Coordinate]:

@@ -59,8 +59,9 @@ class Limits:
         faults = ca.SX.sym("faults", len(bed.thrusters))
         wrench, thrust = ca.SX.sym("wrench", len(wrenches(bed))), ca.SX.sym("thrust", len(bed.thrusters))
         seen = MonitorInputs(
-            stamps[0], stamps[1::2], stamps[2::2], measured, innovation, u, impulse, unexplained, faults, q_ref, u_ref
-        )
+            stamps[0], stamps[1::2], stamps[2::2], measured, innovation, u, impulse, unexplained, faults, q_ref, u_ref,
+            dict(_torques(bed, applied)),
+        )  # fmt: skip
         monitor = Monitor(bed, seen)
         recorded = ca.SX.sym("recorded", len(bed.controller.law.recorded(bed)) if bed.controller else 0)
         by_law = list(_by_law(bed, recorded))
@@ -91,20 +92,35 @@ class Limits:
         #: what `check` gets at the first tick
         self.memory: Array = np.zeros(monitor.memory.before.numel())
 
+        given = [_joined(measured), stamps, _joined(applied), ages, q, u, _joined(innovation), correction]
+        given += [d, faults, q_ref, u_ref, a_ref, a, force, wrench, recorded, _joined(setpoints), thrust]
+
+        def computed(*results: ca.SX) -> list[ca.SX]:
+            forces_of_model = [_momentum(bed, q, correction), d - _stuck(bed, q, faults)]
+            substituted: list[ca.SX] = ca.substitute([*results], [impulse, unexplained], forces_of_model)
+            return substituted
+
         def write() -> list[ca.Function]:
             all_hold = apart.all_hold
             for limit in reversed(self._limits):
                 if limit.reason not in (Reason.KEEP_OUT, Reason.KEEP_OUT_AHEAD):
                     all_hold = ca.logic_and(limit.holds, all_hold)
-            given = [_joined(measured), stamps, _joined(applied), ages, q, u, _joined(innovation), correction]
-            given += [d, faults, q_ref, u_ref, a_ref, a, force, wrench, recorded, _joined(setpoints), thrust]
-            given.append(monitor.memory.before)
             each = [*(limit.holds for limit in self._limits), *(limit.value for limit in self._limits)]
-            checked, broken = ca.vertcat(all_hold, monitor.memory.after), ca.vertcat(ca.SX(0, 1), *each)
-            computed = _momentum(bed, q, correction), d - _stuck(bed, q, faults)
-            checked, broken = ca.substitute([checked, broken], [impulse, unexplained], [*computed])
+            checked, broken = computed(ca.vertcat(all_hold, monitor.memory.after), ca.vertcat(ca.SX(0, 1), *each))
+            inputs = [*given, monitor.memory.before]
             # Which limit does not hold takes as long again: it is asked for only where one does not.
-            return [ca.Function("checked", given, [checked]), ca.Function("broken", given, [broken])]
+            return [ca.Function("checked", inputs, [checked]), ca.Function("broken", inputs, [broken])]
+
+        def statistics() -> ca.Function:
+            values = ca.vertcat(ca.SX(0, 1), *(statistic.value for statistic in monitor.statistics))
+            return ca.Function(
+                "statistics", [monitor.memory.before, *given], computed(monitor.memory.after, ca.fabs(values))
+            )
+
+        #: the monitor's numbers that have a limit of their own: keys, units, limits, and a function of the memory and
+        #: of what `check` takes that gives the next memory and them
+        self.statistics = [(statistic.key, statistic.unit, statistic.limit) for statistic in monitor.statistics]
+        self.statistics_function = statistics
 
         kernels = compile_once("guard", bed.fingerprint, write, seldom="broken")
         #: `check` as a kernel
@@ -147,6 +163,14 @@ def _momentum(bed: Testbed, q: ca.SX, u: ca.SX) -> ca.SX:
         return u
     model = ControlModel(bed)
     return ca.substitute(model.mass_matrix @ u, model.q, q)
+
+
+def _torques(bed: Testbed, applied: Mapping[str, ca.SX]) -> Iterator[tuple[int, ca.SX]]:
+    """The applied torque of each motor with the index of its velocity."""
+    for name, device in bed.devices_of(Motors).items():
+        for i, motor in enumerate(device.units):
+            if motor.joint in bed.known.joints:
+                yield bed.known.joint_u(motor.joint), applied[name][i]
 
 
 def _stuck(bed: Testbed, q: ca.SX, faults: ca.SX) -> ca.SX:

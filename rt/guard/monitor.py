@@ -29,7 +29,7 @@ from granite.config.devices.joint_sensors import JointDevice
 from granite.config.devices.vision import Vision
 from granite.config.reasons import Reason
 from granite.config.testbed import Testbed
-from granite.config.verdict_subjects import residuals
+from granite.config.verdict_subjects import motor_gains, residuals
 from granite.controllers.estimation.disturbance import joint_frictions, motor_torques, weakest_thrust
 from granite.controllers.estimation.thruster_faults import DEAD, STUCK_OPEN
 
@@ -41,6 +41,10 @@ FASTEST = 1.4
 _AHEAD_TICKS = 2
 #: gates that innovations of joints leave in two frames after each other where a motor is wrong from the start
 _FAR_GATES = 2
+#: windows of the gain of a motor, in parts of window_s; lag with which the filter of a joint shows a torque [s]
+_WINDOWS, _LAG_S = (0.25, 1.0, 2.0), 0.05
+#: so long in motion, the friction of a joint must show an error; least mean square of a torque
+_FRICTION_S, _LEAST = 0.1, 1e-12
 
 
 class Limit(NamedTuple):
@@ -49,6 +53,15 @@ class Limit(NamedTuple):
     holds: ca.SX
     reason: Reason
     subject: str  #: device, signal or coordinate
+    value: ca.SX
+    limit: float
+
+
+class Statistic(NamedTuple):
+    """A number of a tick whose limit is a key of safety.monitor."""
+
+    key: str
+    unit: str
     value: ca.SX
     limit: float
 
@@ -67,6 +80,7 @@ class MonitorInputs(NamedTuple):
     faults: ca.SX  #: of each thruster
     q_ref: ca.SX
     u_ref: ca.SX
+    torques: dict[int, ca.SX]  #: applied by motors, by the index of the velocity
 
 
 class MonitorMemory:
@@ -109,12 +123,16 @@ class Monitor:
         memory.keep("t", seen.t)
         #: half a tick early, so that rounding does not matter
         settling = bed.safety.monitor.settling_s - bed.loop.period_s / 2
-        self._settled = memory.keep("since", memory.recall("since") + self._dt) >= settling
+        self._since = memory.keep("since", memory.recall("since") + self._dt)
+        self._settled = self._since >= settling
         self._fresh: dict[str, ca.SX] = {}
         self._intervals: dict[str, ca.SX] = {}
         self.limits: list[Limit] = []
         #: frames that were not used, and faults that were found; the run continues
         self.notices: list[Limit] = []
+        #: numbers that have a limit by coordinate, as `granite calibrate residuals` measures them
+        self.statistics: list[Statistic] = []
+        self._frictions = joint_frictions(bed)
         self._found_a_fault = ca.SX(0)
         if bed.controller is not None:
             faults = list(self._faults())
@@ -122,7 +140,7 @@ class Monitor:
             if bed.explains_motion:
                 self.limits += self._outliers()
                 if bed.safety.monitor.judges_motion:
-                    self.limits += [*self._residual(), *self._biased()]
+                    self.limits += [*self._gains(), *self._residual(), *self._biased()]
             self.limits += self._reference()
             self.notices = [*faults, *self.notices, *self._stamp_errors()]
 
@@ -221,6 +239,7 @@ class Monitor:
                 variance = memory.keep(f"{subject} variance", (1 - a) ** 2 * v + a**2)
                 ratio = ca.if_else(variance > 0, mean / ca.sqrt(variance), 0.0)
                 most = monitor.mean_innovation_sigma
+                self.statistics.append(Statistic("mean_innovation_sigma", "1", ratio, most))
                 yield Limit(ca.fabs(ratio) <= most, Reason.SENSOR_BIASED, subject, ratio, most)
 
     def _disagreeing(self) -> Iterator[Limit]:
@@ -265,25 +284,90 @@ class Monitor:
     def _residual(self) -> Iterator[Limit]:
         """The residual of a joint is all that the model does not explain; that of a base only what the disturbance
         estimate does not explain either, because that takes a while to find a fault. The disturbance is judged more
-        patiently: it ends the run where no fault was found to explain it.
+        patiently. It, and the residual of a joint, may be the model's error: up to a multiple of their limits it is
+        doubted, as long as no other limit is broken.
         """
         monitor, seen, names = self._bed.safety.monitor, self._seen, residuals(self._bed)
-        on_bases, frictions = weakest_thrust(self._bed), joint_frictions(self._bed)
-        patient = monitor.disturbance_thrust_ratio / monitor.residual_thrust_ratio
+        on_bases, frictions, patient = weakest_thrust(self._bed), self._frictions, disturbance_limits(self._bed)
         for i, most in residual_limits(self._bed).items():
             name, force, d = names[i].name, seen.impulse[i] / self._bed.loop.period_s, seen.disturbance[i]
             unexplained = force if i in on_bases else force + d
             mean = self._mean(name, unexplained, monitor.window_s)
             if i in frictions:
-                friction, v0 = frictions[i]
-                v = seen.u_ref[i]  # a joint that should move and does not is none at rest
-                may_be = monitor.friction_error + monitor.static_friction * (1 - ca.fabs(v) / ca.sqrt(v**2 + v0**2))
-                allowed = self._mean(f"{name} friction", friction * may_be, monitor.window_s)
+                # A joint that should move and does not is none at rest.
+                may_be = frictions[i][0] * (monitor.friction_error + monitor.static_friction * (1 - self._moves(i)))
+                allowed = self._mean(f"{name} friction", may_be, monitor.window_s)
                 mean = ca.sign(mean) * ca.fmax(ca.fabs(mean) - allowed, 0.0)
+            self._count("residual", i, mean, most)
+            if i not in on_bases:
+                yield from self._doubted(name, mean, most)
+                continue
             yield Limit(ca.fabs(mean) <= most, Reason.MOTION_UNEXPLAINED, name, mean, most)
-            if i in on_bases:
-                mean, most = self._mean(f"{name} disturbance", d, monitor.patience_s), most * patient
-                yield Limit(ca.fabs(mean) <= most, Reason.MOTION_UNEXPLAINED, name, mean, most)
+            disturbance = self._mean(f"{name} disturbance", d, monitor.patience_s)
+            self._count("disturbance", i, disturbance, patient[i])
+            yield from self._doubted(name, disturbance, patient[i])
+
+    def _doubted(self, name: str, mean: ca.SX, most: float) -> Iterator[Limit]:
+        ends = self._bed.safety.monitor.stop_ratio * most
+        yield Limit(ca.fabs(mean) <= ends, Reason.MOTION_UNEXPLAINED, name, mean, ends)
+        yield Limit(ca.fabs(mean) <= most, Reason.MODEL_DOUBTED, name, mean, most)
+
+    def _gains(self) -> Iterator[Limit]:
+        """Regression of the unexplained torque y of a joint on the torque x of its motor, on its friction and on a
+        constant, while the joint should move: at rest, static friction holds what a motor gives, and it seems dead. So
+        does one that acts against cogging in slow motion: that is the constant. With the friction and the constant as
+        the columns of Z, and sums S that forget, the error of the gain and the torque that it explains are
+
+            e = D / E     c = D / sqrt(E)     D = Sxy - Sxz Szz^-1 Szy     E = Sxx - Sxz Szz^-1 Szx
+
+        In a window of a quarter, chance explains twice as much.
+        """
+        monitor, seen, names = self._bed.safety.monitor, self._seen, motor_gains(self._bed)
+        limits, joints = residual_limits(self._bed), self._bed.known.velocities
+        # A window later than others, because the disturbance has to be known.
+        is_judged = self._since >= monitor.settling_s + monitor.window_s
+        # How far each window is filled: chance explains more in one that is not.
+        filled = [self._mean(f"gains {part}", is_judged, part * monitor.window_s) for part in _WINDOWS]
+        for i, torque in seen.torques.items():
+            name, moves = names[i].name, self._moves(i)
+            unexplained = seen.impulse[i] / self._bed.loop.period_s + seen.disturbance[i]
+            usable = ca.logic_and(is_judged, ca.fabs(unexplained) < math.inf)
+            lag = 1 - ca.exp(-self._dt / _LAG_S)
+            before = self.memory.recall(f"{name} torque")
+            x = self.memory.keep(f"{name} torque", before + lag * (torque - before)) * moves
+            y, z = ca.if_else(usable, unexplained, 0.0) * moves, moves * ca.sign(seen.u_ref[i])
+            products = {"xx": x * x, "xy": x * y, "xz": x * z, "yz": y * z, "zz": z * z}
+            products |= {"x1": x * moves, "y1": y * moves, "z1": z * moves}
+            most = monitor.gain_evidence_n_m.get(joints[i].name, limits[i])
+            for part, of_window in zip(_WINDOWS, filled, strict=True):
+                window = part * monitor.window_s
+                xx, xy, xz, yz, zz, x1, y1, z1 = (
+                    self._mean(f"{name} {what} {part}", ca.if_else(usable, product, 0.0), window)
+                    for what, product in products.items()
+                )
+                # z and 1 have equal squares; of little motion, chance would explain all of it.
+                zz += _FRICTION_S / window
+                determinant = zz**2 - z1**2
+                D = xy - (zz * (xz * yz + x1 * y1) - z1 * (xz * y1 + x1 * yz)) / determinant
+                E = ca.fmax(xx - (zz * (xz**2 + x1**2) - 2 * z1 * xz * x1) / determinant, _LEAST)
+                gain, explained = 1 + D / E, D * ca.sqrt(part * of_window / E)
+                self._count("gain", i, ca.fmin(explained, 0.0), most)
+                is_wrong = ca.logic_and(gain <= 1 - monitor.gain_error, explained <= -most)
+                yield Limit(_not(is_wrong), Reason.MOTOR_GAIN, name, gain, 1 - monitor.gain_error)
+
+    def _moves(self, i: int) -> ca.SX:
+        """1 where the reference moves a joint, 0 where it rests, between them as its friction fades out."""
+        if i not in self._frictions:
+            return ca.SX(1)
+        v, (_, v0) = self._seen.u_ref[i], self._frictions[i]
+        return ca.fabs(v) / ca.sqrt(v**2 + v0**2)
+
+    def _count(self, what: str, i: int, value: ca.SX, limit: float) -> None:
+        """Note a number that has a limit by coordinate, for a calibration of that limit."""
+        coordinate = self._bed.known.velocities[i]
+        unit = residuals(self._bed)[i].unit
+        key = "gain_evidence_n_m" if what == "gain" else f"{what}_{unit.lower().replace(' ', '_')}"
+        self.statistics.append(Statistic(f"{key}.{coordinate.name}", unit, value, limit))
 
     def _mean(self, name: str, force: ca.SX, window: float) -> ca.SX:
         """The mean of a force over a window, since velocities are known or a fault was found; NaN counts as zero."""
@@ -348,6 +432,14 @@ def residual_limits(bed: Testbed) -> dict[int, float]:
             if c.name in given:
                 limits[i] = given[c.name]
     return limits
+
+
+def disturbance_limits(bed: Testbed) -> dict[int, float]:
+    """The limit of the mean disturbance of each velocity of a root, by its index."""
+    monitor, names = bed.safety.monitor, [c.name for c in bed.known.velocities]
+    limits = {i: monitor.disturbance_thrust_ratio * thrust for i, thrust in weakest_thrust(bed).items()}
+    as_numbers = {**monitor.disturbance_n, **monitor.disturbance_n_m}
+    return {i: as_numbers.get(names[i], limit) for i, limit in limits.items()}
 
 
 def _frozen_after(chance: float) -> float:

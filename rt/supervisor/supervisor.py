@@ -406,7 +406,7 @@ class Supervisor:
         reason = Reason(verdict.reason)
         brakes = self.mode not in (RunMode.DISARMED, RunMode.STOPPED) and not self._is_untrusted()
         brakes = brakes and self._stacks.can_brake and self._state is not None and self._state.ready
-        wanted = self._answers[reason].response == "stop" and not at_once
+        wanted = self._answers[reason].response in ("hold", "stop") and not at_once
         self._because = verdict
         self._enter(t, RunMode.STOPPING if wanted and brakes else RunMode.STOPPED, reason)
 
@@ -421,7 +421,9 @@ class Supervisor:
         if self.mode not in (RunMode.HOLDING, RunMode.FLOATING) or answer is None or answer.cleared_by != "itself":
             return
         self.look()
-        if t - self._last_seen.get(self.cause, self._since) > _CALM_S and self._is_at_rest():
+        if t - self._since >= answer.ends_after_s and self._because is not None:
+            self._end(t, self._because)
+        elif t - self._last_seen.get(self.cause, self._since) > _CALM_S and self._is_at_rest():
             mode, cause, because = self._returns_to
             if mode is _RUNNING:
                 self._resume(t)

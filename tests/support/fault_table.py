@@ -55,9 +55,10 @@ def _signed(size: float) -> tuple[float, ...]:
 
 FROZEN, OUTLIERS, BIASED = Reason.SENSOR_FROZEN, Reason.SENSOR_OUTLIERS, Reason.SENSOR_BIASED
 UNEXPLAINED, STALE, COUNTER = Reason.MOTION_UNEXPLAINED, Reason.SENSOR_STALE, Reason.SENSOR_COUNTER
-REFUSED = Reason.MEASUREMENT_REFUSED
+REFUSED, DOUBTED = Reason.MEASUREMENT_REFUSED, Reason.MODEL_DOUBTED
 ANY_POSE = (FROZEN, OUTLIERS, UNEXPLAINED)
 ANY_JOINT = (UNEXPLAINED, BIASED, OUTLIERS)
+ANY_MOTOR = (Reason.MOTOR_GAIN, OUTLIERS)
 
 TABLE = (
     Row("joint angle stuck", "joint_sensors", "frozen", (FROZEN, OUTLIERS), 0.1, (None, *ANGLES)),
@@ -97,11 +98,11 @@ TABLE = (
         "thrusters report an opening of 2", "thrusters", "offset", (Reason.APPLIED_OUT_OF_RANGE,), 0.01,
         tuple(f"{unit}_opening" for unit in THRUSTERS), (2.0,),
     ),
-    Row("motor the wrong way", "motors", "torque_factor", ANY_JOINT, 0.3, JOINTS, (-1.0,)),
-    Row("motor dead", "motors", "torque_factor", ANY_JOINT, 2.0, JOINTS, (0.0,)),
-    Row("motor at half torque", "motors", "torque_factor", ANY_JOINT, 5.0, JOINTS, (0.5,)),
-    Row("thruster stuck open", "thrusters", "stuck_open", (UNEXPLAINED, Reason.THRUSTER_STUCK_OPEN), 8.0, THRUSTERS),
-    Row("thruster dead", "thrusters", "dead", (UNEXPLAINED, Reason.THRUSTER_DEAD), 8.0, THRUSTERS),
+    Row("motor the wrong way", "motors", "torque_factor", ANY_MOTOR, 0.2, JOINTS, (-1.0,)),
+    Row("motor dead", "motors", "torque_factor", ANY_MOTOR, 0.5, JOINTS, (0.0,)),
+    Row("motor at half torque", "motors", "torque_factor", ANY_MOTOR, 2.0, JOINTS, (0.5,)),
+    Row("thruster stuck open", "thrusters", "stuck_open", (UNEXPLAINED, DOUBTED, Reason.THRUSTER_STUCK_OPEN), 8.0, THRUSTERS),
+    Row("thruster dead", "thrusters", "dead", (UNEXPLAINED, DOUBTED, Reason.THRUSTER_DEAD), 8.0, THRUSTERS),
 )  # fmt: skip
 
 

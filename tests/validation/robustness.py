@@ -16,7 +16,15 @@ _THRUSTERS = "simulation.plant.devices.thrusters"
 #: largest error in the last 5 s
 MOST_M, MOST_RAD = 3e-3, 5e-3
 #: reasons that may end a run instead
-NAMES = ("motion_unexplained", "sensor_biased", "sensor_outliers", "sensor_stale", "tracking_error")
+NAMES = (
+    "motion_unexplained",
+    "model_doubted",
+    "motor_gain",
+    "sensor_biased",
+    "sensor_outliers",
+    "sensor_stale",
+    "tracking_error",
+)
 #: flown for the page
 SEEDS = 5
 

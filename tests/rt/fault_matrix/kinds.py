@@ -43,6 +43,7 @@ ACTUATORS: Classes = (Motors, Thrusters, MomentumWheels, Grips)
 
 STALE, FROZEN, OUTLIERS, BIASED = "sensor_stale", "sensor_frozen", "sensor_outliers", "sensor_biased"
 UNEXPLAINED, SILENT = "motion_unexplained", "actuator_fault"
+MOTOR = f"motor_gain {UNEXPLAINED} {BIASED} {OUTLIERS}"
 #: a line that is silent: the sensors on it are too old, or the actuators do not answer, whichever is noticed first
 NO_ANSWER = "sensor_stale actuator_fault"
 TROUBLE = "link_trouble"
@@ -122,13 +123,12 @@ KINDS = (
          0.01),
     Kind("reports more than its range", (Grips,), None, OnLine("report"), "applied_out_of_range", 0.1),
     *_signed(
-        ("does not follow: dead", (Motors,), "torque_factor", "elbow", 0.0, f"{UNEXPLAINED} {BIASED} {OUTLIERS}", 2.0),
-        ("does not follow: half the torque", (Motors,), "torque_factor", "elbow", 0.5,
-         f"{UNEXPLAINED} {BIASED} {OUTLIERS}", 5.0),
+        ("does not follow: dead", (Motors,), "torque_factor", "elbow", 0.0, MOTOR, 2.0),
+        ("does not follow: half the torque", (Motors,), "torque_factor", "elbow", 0.5, MOTOR, 5.0),
     ),
     Kind("stuck open", (Thrusters,), Event("stuck_open", "r5"), Event("stuck_open", "r5"),
-         f"{UNEXPLAINED} thruster_stuck_open", 8.0),
-    Kind("dead", (Thrusters,), Event("dead", "r5"), Event("dead", "r5"), f"{UNEXPLAINED} thruster_dead", 8.0),
+         f"{UNEXPLAINED} model_doubted thruster_stuck_open", 8.0),
+    Kind("dead", (Thrusters,), Event("dead", "r5"), Event("dead", "r5"), f"{UNEXPLAINED} model_doubted thruster_dead", 8.0),
     # The board itself.
     Kind("port unplugged", (Motors,), None, OnLine("cut"), NO_ANSWER, 0.2),
     Kind("board killed", (Motors,), None, Done("kill the board"), NO_ANSWER, 0.2),
