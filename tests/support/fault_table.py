@@ -58,6 +58,7 @@ UNEXPLAINED, STALE, COUNTER = Reason.MOTION_UNEXPLAINED, Reason.SENSOR_STALE, Re
 REFUSED, DOUBTED = Reason.MEASUREMENT_REFUSED, Reason.MODEL_DOUBTED
 ANY_POSE = (FROZEN, OUTLIERS, UNEXPLAINED)
 ANY_JOINT = (UNEXPLAINED, BIASED, OUTLIERS)
+ANY_FORCE = (UNEXPLAINED, DOUBTED)
 ANY_MOTOR = (Reason.MOTOR_GAIN, OUTLIERS)
 
 TABLE = (
@@ -101,8 +102,8 @@ TABLE = (
     Row("motor the wrong way", "motors", "torque_factor", ANY_MOTOR, 0.2, JOINTS, (-1.0,)),
     Row("motor dead", "motors", "torque_factor", ANY_MOTOR, 0.5, JOINTS, (0.0,)),
     Row("motor at half torque", "motors", "torque_factor", ANY_MOTOR, 2.0, JOINTS, (0.5,)),
-    Row("thruster stuck open", "thrusters", "stuck_open", (UNEXPLAINED, DOUBTED, Reason.THRUSTER_STUCK_OPEN), 8.0, THRUSTERS),
-    Row("thruster dead", "thrusters", "dead", (UNEXPLAINED, DOUBTED, Reason.THRUSTER_DEAD), 8.0, THRUSTERS),
+    Row("thruster stuck open", "thrusters", "stuck_open", (*ANY_FORCE, Reason.THRUSTER_STUCK_OPEN), 8.0, THRUSTERS),
+    Row("thruster dead", "thrusters", "dead", (*ANY_FORCE, Reason.THRUSTER_DEAD), 8.0, THRUSTERS),
 )  # fmt: skip
 
 

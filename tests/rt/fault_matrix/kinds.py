@@ -128,7 +128,8 @@ KINDS = (
     ),
     Kind("stuck open", (Thrusters,), Event("stuck_open", "r5"), Event("stuck_open", "r5"),
          f"{UNEXPLAINED} model_doubted thruster_stuck_open", 8.0),
-    Kind("dead", (Thrusters,), Event("dead", "r5"), Event("dead", "r5"), f"{UNEXPLAINED} model_doubted thruster_dead", 8.0),
+    Kind("dead", (Thrusters,), Event("dead", "r5"), Event("dead", "r5"),
+         f"{UNEXPLAINED} model_doubted thruster_dead", 8.0),
     # The board itself.
     Kind("port unplugged", (Motors,), None, OnLine("cut"), NO_ANSWER, 0.2),
     Kind("board killed", (Motors,), None, Done("kill the board"), NO_ANSWER, 0.2),
