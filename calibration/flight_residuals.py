@@ -63,7 +63,7 @@ class FlightResiduals(FlightCalibration):
         k = np.sqrt(6) / np.pi * (np.log(ALARM_HOURS * 3600 / BLOCK_S) - _EULER)
         # Deviation of the quantile by moments, with skewness 1.14 and kurtosis 5.4 of the distribution.
         deviation = spread * np.sqrt((1 + 1.14 * k + 1.1 * k**2) / blocks)
-        t = (np.arange(blocks) + 0.5) * BLOCK_S
+        t: Array = np.linspace(BLOCK_S / 2, (blocks - 0.5) * BLOCK_S, blocks)
         residuals = tuple(
             Residuals(number.key.partition(f"{_TABLE}.")[2], "time [s]", t, largest[:, i] - mean[i], number.unit)
             for i, number in enumerate(numbers)
