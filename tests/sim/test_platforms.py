@@ -34,7 +34,7 @@ PLATFORMS = [
     for bed in (p.name, *(f"{p.name}/{variant}" for variant, _ in p.variants))
 ]
 #: the slope of this floor pushes, and no part of the controllers finds out
-WIDER = {"atmos/rough-floor": 0.05}
+WIDER = {"atmos/rough-floor": 0.05, "astrobee/harsh": 0.01}
 #: a platform and a variant that arrives in another way
 QUICK = ("atmos", "atmos/rough-floor")
 

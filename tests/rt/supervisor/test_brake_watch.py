@@ -45,7 +45,7 @@ def test_a_wrong_motor_shows_before_its_joint_is_fast():
 def test_thrusters_that_push_the_wrong_way_end_a_brake_below_the_limit():
     found = fastest_rate("two-arm-catch", list(wrong_thrusters(load("two-arm-catch")))[-1])
     assert found.ended == "brake_fails"
-    assert found.after < 0.5
+    assert found.after < 0.6
     assert found.lasted_s < 1.5
 
 
