@@ -103,13 +103,18 @@ def wire(bed: Testbed, real: Collection[str] = ()) -> tuple[WiredBoard, ...]:
     boards: list[list[WiredDevice]] = []
     used = _MOST
     number = 0
+    taken: set[tuple[ChannelKind, str]] = set()
     for name, device in (bed.sensors | bed.actuators).items():
         if name in real or is_pose(device, bed) or isinstance(device, Camera) or not device.signals(bed):
             continue
         wires = []
         for i, signal in enumerate(device.signals(bed)):
             number += 1
-            wires.append(_wire(bed, name, device, i, signal.name, signal.unit, number))
+            wired = _wire(bed, name, device, i, signal.name, signal.unit, number)
+            if (wired.kind, wired.name) in taken:  # vehicles may have thrusters of one name
+                wired = wired._replace(name=_numbered(signal.name, number))
+            taken.add((wired.kind, wired.name))
+            wires.append(wired)
         if len(wires) > _MOST:
             expected = f"at most {_MOST} signals, which one board reports"
             raise InputError(f"{len(wires)} signals", file=bed.name, key=f"devices.{name}", expected=expected)
@@ -122,7 +127,7 @@ def wire(bed: Testbed, real: Collection[str] = ()) -> tuple[WiredBoard, ...]:
 
 
 def _wire(bed: Testbed, name: str, device: Device, i: int, signal: str, unit: str, number: int) -> Wire:
-    stem, _, last = signal.rpartition("_")
+    stem = signal.rpartition("_")[0]
     other = ChannelKind.GAUGE if device.role == "sensor" else ChannelKind.WHEEL
     known = channel_kind(device, signal)
     if known is not None and (known < ChannelKind.ENCODER) != (device.role == "actuator"):
@@ -132,7 +137,7 @@ def _wire(bed: Testbed, name: str, device: Device, i: int, signal: str, unit: st
         expected = f"a unit of at most {_LONGEST_UNIT} letters, which a board can name"
         raise InputError(f"signal {signal}", file=bed.name, key=f"devices.{name}", value=unit, expected=expected)
     # Two modules may have joints of one name, and a board's names are short.
-    channel = stem if known is not None and len(stem) <= _LONGEST_NAME else f"{last[:8]}{number}"
+    channel = stem if known is not None and len(stem) <= _LONGEST_NAME else _numbered(signal, number)
     if kind == ChannelKind.VALVE:
         shortest = 0.0
         if isinstance(device, Thrusters) and not device.simulated.ideal:
@@ -150,6 +155,11 @@ def _wire(bed: Testbed, name: str, device: Device, i: int, signal: str, unit: st
         greatest = max(map(abs, device.measurable(bed)[i]))
         scale = _HEADROOM * (greatest if math.isfinite(greatest) else _GREATEST) / _FULL_SCALE
     return Wire(signal, kind, channel, unit, _single(scale), -_FULL_SCALE, _FULL_SCALE)
+
+
+def _numbered(signal: str, number: int) -> str:
+    """A short name that no other channel has."""
+    return f"{signal.rpartition('_')[2][:8]}{number}"
 
 
 def _single(scale: float) -> float:

@@ -52,7 +52,9 @@ def arm_and_wheel() -> granite.Testbed:
     return granite.Testbed.model_validate(bed)
 
 
-@pytest.mark.parametrize(("device", "seed"), [("motors", 1), ("wheel", 1), ("wheel", 9)])
+@pytest.mark.parametrize(
+    ("device", "seed"), [pytest.param("motors", 1, marks=pytest.mark.slow), ("wheel", 1), ("wheel", 9)]
+)
 def test_motors_of_a_device_are_fitted_without_the_branches_that_other_devices_drive(device: str, seed: int):
     done = repeat(find_procedure("motors", arm_and_wheel(), device), seed)
     assert done.level < 0.999

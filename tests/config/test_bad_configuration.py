@@ -302,13 +302,6 @@ IN_FILE = {
     "no sensed joints": Slip(
         'joints = ["shoulder", "elbow"]', "joints = []", "devices.joint_sensors.joints", "= []", "at least 1"
     ),
-    "a camera on an arm": Slip(
-        'body = "base"',
-        'body = "forearm"',
-        "devices.vision.body",
-        '= "forearm"',
-        "expected the root body 'base'",
-    ),
     "a gain for nothing": Slip(
         "joints = { stiffness",
         "jionts = { stiffness",

@@ -54,6 +54,10 @@ def free_flyer_and_bar() -> Testbed:
     sensors["joints"] = [f"vehicle_{joint}" for joint in sensors["joints"]]
     for name in ("vision", "thrusters"):
         devices[name]["module"] = "vehicle"
+    hold = flyer["controller"]["law"]["hold"]
+    hold["gains"] = {
+        f"vehicle_{name}" if name == "base_heading" else name: gain for name, gain in hold["gains"].items()
+    }
     tables = {"controller": flyer["controller"], "devices": devices, "safety": {**flyer["safety"], "joints": []}}
     return bed("beside", [*flyer["modules"], bar_between_arms().modules[2].model_dump()], **tables)
 

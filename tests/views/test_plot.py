@@ -22,6 +22,7 @@ def fixed_arm():
     del content["devices"]["thrusters"], content["devices"]["vision"], content["safety"]["age_s"]["vision"]
     content["behaviour"]["waypoints"][0]["target"] = {"shoulder_rad": 1.2}
     content["safety"]["table_m"] = None
+    del content["controller"]["law"]["hold"]["gains"]["base_heading"]
     content["simulation"]["initial"] = {}
     content["title"] = "An arm for $5 or $6_{each}"
     return from_json(json.dumps(content))

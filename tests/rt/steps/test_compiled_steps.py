@@ -126,7 +126,7 @@ def test_a_subclass_does_not_run_in_the_compiled_form_of_its_base():
     [
         ('{at_s=1.0, kind="drop_out", device="vision", duration_s=9}', Reason.SENSOR_STALE),
         ('{at_s=1.0, kind="drop_out", device="vision", duration_s=0.1}', Reason.PASSED),
-        ('{at_s=1.0, kind="push", body="base", duration_s=1, force_n=[40, 0]}', Reason.SENSOR_OUTLIERS),
+        ('{at_s=2.2, kind="push", body="base", duration_s=1, force_n=[40, 0]}', Reason.MOTION_UNEXPLAINED),
     ],
 )
 def test_faults_are_decided_as_in_python(event: str, reason: Reason):

@@ -38,8 +38,22 @@ def test_every_signal_of_a_controlled_preset_has_a_channel_of_its_own_a_stream_o
         assert all(len(each) <= 15 for _, each in channels)
 
 
-@pytest.mark.parametrize("name", CONTROLLED)
+#: loops of flexible arms are faster than a serial port
+FAST = [name for name in CONTROLLED if granite.load(name).loop.period_s < 1e-3]
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_a_loop_that_is_faster_than_its_serial_port_is_refused(name: str):
+    with pytest.raises(InputError, match="too slow"):
+        boards_fit(name)
+
+
+@pytest.mark.parametrize("name", [name for name in CONTROLLED if name not in FAST])
 def test_the_boards_of_every_controlled_preset_fit_its_devices(name: str):
+    boards_fit(name)
+
+
+def boards_fit(name: str) -> None:
     bed = granite.load(name)
     for board in wire(bed):
         wires = [each for device in board.devices for each in device.wires]
