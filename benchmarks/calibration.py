@@ -24,7 +24,7 @@ BEDS = {
     "camera": "free-flyer/camera",
     "force": "fixed-dual-arm/carry-gauges",
     "strain": "flexible-arm",
-    "motors": "free-flyer/clean",
+    "motors": "free-flyer",
 }
 #: and changes to them: an image of a quarter of the size in 4 pictures, because 100 calibrations with 9 take long
 CHANGES = {

@@ -33,7 +33,7 @@ def test_true_numbers_are_within_the_stated_uncertainty_at_least_95_times_of_100
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["motors", "thrusters", "latency"])
 def test_true_numbers_of_actuators_are_in_the_ellipsoid(kind):
-    procedure = find_procedure(kind, granite.load("free-flyer/clean"))  # no friction that sticks
+    procedure = find_procedure(kind, granite.load("free-flyer"))
     levels = np.array([repeat(procedure, seed).level for seed in range(1, 6)])
     assert (levels < 0.999).all()
     assert levels.max() > 0.2
