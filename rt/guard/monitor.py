@@ -326,10 +326,9 @@ class Monitor:
         limits, joints = residual_limits(self._bed), self._bed.known.velocities
         # A window later than others, because the disturbance has to be known.
         is_judged = self._since >= monitor.settling_s + monitor.window_s
-        # How far each window is filled: chance explains more in one that is not.
-        filled = [self._mean(f"gains {part}", is_judged, part * monitor.window_s) for part in _WINDOWS]
         for i, torque in seen.torques.items():
-            name, moves = names[i].name, self._moves(i)
+            # Floating, the reference is the estimate: torque and residual then have the same noise.
+            name, moves = names[i].name, self._moves(i) * (seen.u_ref[i] != seen.u[i])
             unexplained = seen.impulse[i] / self._bed.loop.period_s + seen.disturbance[i]
             usable = ca.logic_and(is_judged, ca.fabs(unexplained) < math.inf)
             lag = 1 - ca.exp(-self._dt / _LAG_S)
@@ -339,18 +338,20 @@ class Monitor:
             products = {"xx": x * x, "xy": x * y, "xz": x * z, "yz": y * z, "zz": z * z}
             products |= {"x1": x * moves, "y1": y * moves, "z1": z * moves}
             most = monitor.gain_evidence_n_m.get(joints[i].name, limits[i])
-            for part, of_window in zip(_WINDOWS, filled, strict=True):
+            for part in _WINDOWS:
                 window = part * monitor.window_s
                 xx, xy, xz, yz, zz, x1, y1, z1 = (
                     self._mean(f"{name} {what} {part}", ca.if_else(usable, product, 0.0), window)
                     for what, product in products.items()
                 )
-                # z and 1 have equal squares; of little motion, chance would explain all of it.
+                # z and 1 have equal squares; of little motion, chance would explain all of it. Where motion does not
+                # fill the window, such as after a rest, chance explains more.
+                moved = zz
                 zz += _FRICTION_S / window
                 determinant = zz**2 - z1**2
                 D = xy - (zz * (xz * yz + x1 * y1) - z1 * (xz * y1 + x1 * yz)) / determinant
                 E = ca.fmax(xx - (zz * (xz**2 + x1**2) - 2 * z1 * xz * x1) / determinant, _LEAST)
-                gain, explained = 1 + D / E, D * ca.sqrt(part * of_window / E)
+                gain, explained = 1 + D / E, D * ca.sqrt(part * moved / E)
                 self._count("gain", i, ca.fmin(explained, 0.0), most)
                 is_wrong = ca.logic_and(gain <= 1 - monitor.gain_error, explained <= -most)
                 yield Limit(_not(is_wrong), Reason.MOTOR_GAIN, name, gain, 1 - monitor.gain_error)

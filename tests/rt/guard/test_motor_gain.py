@@ -8,9 +8,11 @@ import pytest
 
 from granite.config.loader import load
 from granite.config.reasons import Reason
+from granite.config.run_modes import RequestKind
 from granite.logs.log import Log
 from granite.rt.run_in_memory import simulate_in_memory
 from tests.support.fault_table import MOVE
+from tests.support.scripted_operator import scripted
 
 HARSH = "free-flyer/harsh"
 
@@ -37,7 +39,7 @@ def test_a_wrong_gain_is_found_among_friction_and_cogging(joint: str, value: flo
     log = quick(7, gain(joint, value, 5.0))
     assert log.summary is not None
     assert log.summary["ended"] in ("motor_gain", "sensor_outliers")
-    assert log.summary["ended_at_s"] - 5.0 <= within
+    assert log.summary["ended_at_s"] - 5.0 <= within + 1e-9
 
 
 def test_the_estimated_gain_is_that_of_the_motor() -> None:
@@ -103,3 +105,10 @@ def test_the_warning_can_be_all() -> None:
     push = {**PUSH, "duration_s": 7.0, "force_n": [0.6, 0.0]}
     log = fly("free-flyer", push, loop__duration_s=30.0, safety__responses=responses)
     assert set(names(log)) == {"model_doubted"}
+
+
+@pytest.mark.parametrize(("bed", "seed"), [("free-flyer", 8105), (HARSH, 8101)])
+def test_right_motors_are_not_doubted_where_a_robot_floats_and_begins_to_move_again(bed: str, seed: int) -> None:
+    asked = {3.0: RequestKind.HOLD, 6.0: RequestKind.START, 9.0: RequestKind.FLOAT, 13.0: RequestKind.HOLD}
+    flight = scripted(asked, "loop.duration_s=15", f"seed={seed}", bed=bed)
+    assert flight.outcome.reason is Reason.PASSED
