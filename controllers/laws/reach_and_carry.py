@@ -3,7 +3,8 @@
 A state machine gives the tasks. While all grips report to hold and the coordinates of the object have a weight, the
 object is carried (`object_impedance.py`, its reference is that of the coordinates); otherwise each arm follows its own
 tasks as an open chain, or with the grips that hold (`task_space.py`). The integrals of carrying begin at zero with
-every grasp.
+every grasp. The estimated disturbance is not used: while an object is squeezed it is the errors of motors that push
+hard, and would throw the arms when the squeeze ends, because the observer forgets slower than the torques fall.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class ReachAndCarry:
 
     def __init__(self, options: Options, model: ControlModel) -> None:
         bed = model.bed
-        self._carrying, self._reaching = ObjectImpedance(options, model), TaskSpace(options, model)
+        self._carrying = ObjectImpedance(options, model)
+        self._reaching = TaskSpace(options, model, uses_disturbance=False)
         carried = carried_object(bed, options.object)
         names = [grip.contact.name for grip in arm_grips(bed, carried)]
         self._grips = [bed.grips.index(name) for name in names]

@@ -3,7 +3,7 @@
 The equations of motion with the grips in force are affine in the actuators x (torques, and wrenches of thrusters):
 
     u' = u0 + U x                                            (Schur complement of the closed contacts, `mrds`)
-    u0 = u'(q, u, d + r(u))                                  d: estimated disturbance, r: resistance of the joints
+    u0 = u'(q, u, d + r)                                     d: estimated disturbance, r: resistance of the joints
     a_i = a_ref + K_v (v_ref - v) + K_p (x_ref - x)          demanded acceleration of task i
     min over x   sum_i w_i |J_i u' + J_i' u - a_i|^2 + e |c x|^2    lower <= x <= upper
 
@@ -14,6 +14,10 @@ Yoshida, IEEE Trans. Robotics and Automation 5, 1989); where a closed chain leav
 least torques and thrust, shared among all vehicles that hold each other; c is the weight of a moment of thrusters in
 newtons (`controller.allocation.torque_weight_1_m`), 1 of others. A root without a task gets no thrust. Tasks and
 weights come with the reference (`controllers/behaviours/tasks.py`).
+
+Resistance is that at the rate of the reference where a coordinate has a task of its own: a joint that is to hold still
+is held by its friction, which the rate of the estimate would remove, or more than that where the joint has less than
+the model. Joints that follow a point have no reference of their own: there it is at the rate of the estimate.
 """
 
 from __future__ import annotations
@@ -100,7 +104,7 @@ class TaskSpace(SymbolicLaw):
                 expected="a state machine beside it",
             )  # fmt: skip
 
-    def __init__(self, options: Options, model: ControlModel) -> None:
+    def __init__(self, options: Options, model: ControlModel, *, uses_disturbance: bool = True) -> None:
         bed = model.bed
         gains = [options.gain(c.name, c.name in model.layout.joints) for c in model.layout.velocities]
         parameters = {name: np.array([gain[i] for gain in gains]) for i, name in enumerate(("stiffness", "damping"))}
@@ -111,10 +115,11 @@ class TaskSpace(SymbolicLaw):
         controlled = (model.layout.u[module.name] for module in bed.controlled)
         self._tuned = np.array([i for part in controlled for i in range(part.start, part.stop)], dtype=int)
         layout, sets = TaskLayout(bed), model.contact_sets
-        key = bed.fingerprint and f"{bed.fingerprint} {options.effort}"
+        key = bed.fingerprint and f"{bed.fingerprint} {options.effort} {uses_disturbance}"
 
         def write() -> list[ca.Function]:
-            return [_function(model, layout, options, gripped, f"task_space_{i}") for i, gripped in enumerate(sets)]
+            common = model, layout, options, uses_disturbance
+            return [_function(*common, gripped, f"task_space_{i}") for i, gripped in enumerate(sets)]
 
         kernels = compile_once("task_space", key, write)
         in_order = [kernels[f"task_space_{i}"] for i in range(len(sets))]
@@ -191,7 +196,12 @@ def _bounds(model: ControlModel, layout: TaskLayout) -> ca.Function:
 
 
 def _function(
-    model: ControlModel, layout: TaskLayout, options: TaskSpace.Options, gripped: frozenset[str], name: str
+    model: ControlModel,
+    layout: TaskLayout,
+    options: TaskSpace.Options,
+    uses_disturbance: bool,
+    gripped: frozenset[str],
+    name: str,
 ) -> ca.Function:
     """The demand of the optimum without bounds, whether it exceeds one, and the programme: H, f, bounds; u0, U, B."""
     actuators = [ca.SX.sym("tau", len(model.driven))]
@@ -206,17 +216,21 @@ def _function(
         effort += [1.0] * half + [model.bed.control.allocation.torque_weight_1_m**2] * (wrench.numel() - half)
     x = ca.vertcat(*actuators)
     acting = ca.Function("acting", [model.q], [ca.densify(ca.jacobian(force, x))])
-    # At the rate of the estimate: tasks of points have no reference of the joints.
-    resisting = ca.Function("resisting", [model.u], [ca.densify(model.resistance(model.u))])
+    u_ref, weights = ca.SX.sym("u_ref", model.n), ca.SX.sym("weights", model.n)
+    at_rate = model.resistance(ca.if_else(weights != 0, u_ref, model.u))
+    resisting = ca.Function("resisting", [model.u, u_ref, weights], [ca.densify(at_rate)])
     rows = _rows(model, layout)
     given = [ca.MX.sym(rows.name_in(i), rows.size1_in(i)) for i in range(rows.n_in())]
     q, u, d = *given[:2], ca.MX.sym("d", model.n)
     B, (J, error, weight) = acting(q), rows(*given)
     moved, load = model.motion_under(gripped), ca.MX.sym("force", model.n)
     accelerated = moved(q, u, load)
+    passive = resisting(u, given[3], given[5][1 : 1 + model.n])
+    if uses_disturbance:
+        passive = d + passive
     # The motion is affine in the force: its derivative is exact.
     per_force = ca.jacobian(accelerated, load)
-    u0, per_force = ca.substitute([accelerated, per_force], [load], [d + resisting(u)])
+    u0, per_force = ca.substitute([accelerated, per_force], [load], [passive])
     U = per_force @ B
     R = J @ U
     H = R.T @ (ca.repmat(weight, 1, R.shape[1]) * R) + ca.MX(ca.diag(options.effort * ca.DM(effort)))

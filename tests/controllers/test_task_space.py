@@ -42,6 +42,15 @@ def moved(bed: Testbed, held: tuple[str, ...], at: State, force: Array) -> Array
     return System(bed.modules, bed.contacts).contact_set(held).accelerate(at.q, at.u, force).acceleration
 
 
+def resisted(bed: Testbed, rate: Array) -> Array:
+    """Force of the joints' friction."""
+    friction, force = {joint.name: joint.friction_n_m for joint in bed.modules[0].joints}, np.zeros(len(rate))
+    for motor in bed.motors:
+        i = bed.known.joint_u(motor.joint)
+        force[i] = -friction[motor.joint] * rate[i] / np.hypot(rate[i], 0.01)
+    return force
+
+
 @pytest.mark.parametrize(
     "held", [("bar1_hand1", "bar1_hand2"), ("bar1_hand1",), ()], ids=["two hands", "one hand", "no hand"]
 )
@@ -121,12 +130,24 @@ def test_disturbance_and_friction_of_joints_are_in_the_demanded_motion(monkeypat
     u[list(arms)], d[list(arms)] = 0.1, 0.03
     at = state(bed, held, q, u)._replace(disturbance=d)
     demand = law.control(at, Reference(0.0, q, u, np.zeros(len(u)), False, (), task))
-    friction = {joint.name: joint.friction_n_m for joint in bed.modules[0].joints}
-    resisted = np.zeros(len(u))
-    for motor in bed.motors:
-        i = bed.known.joint_u(motor.joint)
-        resisted[i] = -friction[motor.joint] * u[i] / np.hypot(u[i], 0.01)
-    expected = moved(bed, held, at, demand.force + d + resisted)
+    expected = moved(bed, held, at, demand.force + d + resisted(bed, u))
     np.testing.assert_allclose(demand.acceleration, expected, atol=2e-3)
     assert abs(moved(bed, held, at, demand.force) - expected).max() > 0.02
     assert model.ignored == []  # contacts that no state of the behaviour closes are open
+
+
+def test_friction_of_a_joint_with_a_task_is_that_of_its_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A joint that is to hold still keeps the friction that holds it, whatever its estimated rate."""
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    bed = load("leap")
+    law, layout = build("law", bed.control.law, ControlModel(bed)), TaskLayout(bed)
+    q, rest = start_of(bed)[:2]
+    arms, _ = joints(bed)
+    task, u, u_ref = layout.nothing(0), rest.copy(), rest.copy()
+    for i in (2, *arms):
+        layout.weigh(task, i, 1.0)
+    u[list(arms)], u_ref[arms[0]] = 0.1, -0.1
+    at = state(bed, (), q, u)._replace(disturbance=np.zeros(len(u)))
+    demand = law.control(at, Reference(0.0, q, u_ref, np.zeros(len(u)), False, (), task))
+    np.testing.assert_allclose(demand.acceleration, moved(bed, (), at, demand.force + resisted(bed, u_ref)), atol=2e-3)
+    assert abs(demand.acceleration - moved(bed, (), at, demand.force + resisted(bed, u))).max() > 0.02
