@@ -1,7 +1,7 @@
 """Heights of the floor from a flight over it: least squares of how the mass centre moved.
 
 The mass centre c of the vehicle moves by M c'' = thrust + sum m_b g slope(x_b) - drag, whatever its arms do. Thrust is
-that of the valves' openings by the data sheet; the places x_b are measured. So what is left of c'' is linear in the
+that of the valves' openings by the data sheet; the positions x_b are measured. So what is left of c'' is linear in the
 heights, and so are its integrals: over some seconds each, with position and velocity at the start of each left free,
 
     measured c - twice integrated thrust = c_0 + v_0 t + (twice integrated slopes) h + errors of the thrust and drag
@@ -49,7 +49,7 @@ class FloorFit(NamedTuple):
     covariance: Array
     drag_ratio: float
     residual: Array  #: (k, 2) what is left of the averaged positions [m]
-    places: Array  #: (k, 2) where
+    positions: Array  #: (k, 2) where
     freedom: int
 
 
@@ -77,7 +77,7 @@ def fit_floor(flight: FreeFlight, base: BaseInertia, path: Array, grid: HeightGr
     blocks = [block for stretch in stretches if (block := stretch.equations(grid)) is not None]
     if len(blocks) < _FEWEST:
         raise InputError(f"{len(blocks)} stretches of {_STRETCH_S:g} s with poses", expected=f"at least {_FEWEST}")
-    rows, measured, places = (np.concatenate([block[i] for block in blocks]) for i in range(3))
+    rows, measured, positions = (np.concatenate([block[i] for block in blocks]) for i in range(3))
     averaged = max(1.0, _AVERAGED_S * len(flight.pose_times) / (len(flight.openings) * flight.period_s))
     prior = _known_before(grid, len(flight.thrust))
     sigma = max(pose_m, 1e-6) / np.sqrt(averaged)
@@ -90,7 +90,7 @@ def fit_floor(flight: FreeFlight, base: BaseInertia, path: Array, grid: HeightGr
         raise InputError(f"{len(measured)} positions for {rows.shape[1]} numbers", expected="a longer flight")
     n = grid.rows * grid.columns
     covariance = inverse[:n, :n] * max(float(residual @ residual) / freedom, sigma**2)
-    return FloorFit(values[:n], covariance, float(values[-1]), residual.reshape(-1, 2), places, freedom)
+    return FloorFit(values[:n], covariance, float(values[-1]), residual.reshape(-1, 2), positions, freedom)
 
 
 class _Stretch:
@@ -111,7 +111,7 @@ class _Stretch:
         self._t = flight.pose_times[self._seen] - t0
 
     def equations(self, grid: HeightGrid) -> tuple[Array, Array, Array] | None:
-        """Rows of the numbers (2 k, n), positions (2 k) without those of a start, places (k, 2); None without poses."""
+        """Rows of the numbers (2 k, n), motion (2 k) without that of a start, positions (k, 2); None without poses."""
         flight, dt = self._flight, self._flight.period_s
         count = max(1, round(_AVERAGED_S * len(self._t) / (dt * (len(self._path) - 1))))
         k = len(self._t) // count
@@ -150,8 +150,8 @@ class _Stretch:
         at = np.arange(0, len(R), every)
         total = np.zeros((len(at), 2, grid.rows * grid.columns))
         for b, part in enumerate(self._parts):
-            places = self._path[at, :2] + np.einsum("tij,tj->ti", R[at], self._bodies[at, b])
-            total += part * slope_rows(grid.corner_m, grid.spacing_m, (grid.rows, grid.columns), places)
+            positions = self._path[at, :2] + np.einsum("tij,tj->ti", R[at], self._bodies[at, b])
+            total += part * slope_rows(grid.corner_m, grid.spacing_m, (grid.rows, grid.columns), positions)
         return GRAVITY * total
 
     def _at_poses(self, values: Array, every: int = 1) -> Array:

@@ -69,13 +69,13 @@ class FlownTable(FlightCalibration):
             (FittedKey("floor.columns", "1"), grid.columns),
         )
         residuals = tuple(
-            Residuals(name, f"{name} of the base [m]", floor.places[:, i], floor.residual[:, i], "m")
+            Residuals(name, f"{name} of the base [m]", floor.positions[:, i], floor.residual[:, i], "m")
             for i, name in enumerate(("x", "y"))
         )
         note = (
             f"drag of the pads: {floor.drag_ratio:.2g} of the weight; slopes of the map: {_slopes(floor.heights, grid)}"
         )
-        samples = len(floor.places)
+        samples = len(floor.positions)
         return CalibrationFit(
             numbers, floor.heights, floor.covariance, floor.freedom, samples, residuals, (note,), kept
         )

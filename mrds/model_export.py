@@ -49,11 +49,11 @@ def model_functions(bed: Testbed) -> list[ca.Function]:
         ca.Function("position_rate", [q, u], [ca.vertcat(*(tree.q_dot for tree in trees))], ["q", "u"], ["q_dot"]),
     ]
     given: list[Any]
-    found: Any
+    acceleration: Any
     if bed.contacts:
         joined = System(bed.modules, bed.contacts).contact_set()
         given = [ca.MX.sym(name, size) for name, size in (("q", q.numel()), ("u", n), ("force", n))]
-        found = joined.assembly.accelerate(*given)[0]
+        acceleration = joined.assembly.accelerate(*given)[0]
     else:
         force = ca.SX.sym("force", n)
         given, parts, first = [q, u, force], [], 0
@@ -61,8 +61,8 @@ def model_functions(bed: Testbed) -> list[ca.Function]:
             own = one.tree.u.numel()
             parts.append(one.forward(force[first : first + own]))
             first += own
-        found = ca.vertcat(*parts)
-    return [*functions, ca.Function("acceleration", given, [found], ["q", "u", "force"], ["u_dot"])]
+        acceleration = ca.vertcat(*parts)
+    return [*functions, ca.Function("acceleration", given, [acceleration], ["q", "u", "force"], ["u_dot"])]
 
 
 def export_model(bed: Testbed, path: Path, overwrite: bool = False) -> tuple[Path, Path, Path]:

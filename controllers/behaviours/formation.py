@@ -95,8 +95,8 @@ def _formation(options: Formation.Options, model: ControlModel, start: Array) ->
         motions[k] = np.array(segments[leg].at(t))
         base = PlanarMotion(*motions[k][:, roots[options.leader]])
         for follower in options.followers:
-            place = PlanarMotion.fixed(*follower.offset_m, follower.heading_rad)
-            motions[k][:, roots[follower.module]] = np.array(base.carries(place))
+            station = PlanarMotion.fixed(*follower.offset_m, follower.heading_rad)
+            motions[k][:, roots[follower.module]] = np.array(base.carries(station))
     for root in roots.values():  # no more than half a turn to the first sample
         heading = root.stop - 1
         turns = np.round((start[heading] - motions[0, 0, heading]) / (2 * np.pi))

@@ -125,9 +125,9 @@ class KalmanEstimator:
         for root in roots:
             self._biased += [signals[s.name].start + b.signal for s in root.sensors for b in s.measurement.biases]
             for offset in root.offsets:
-                reading, place = next((j, p) for j in self._joints for p, i in j.known if i == offset.coordinate)
-                self._biased.append(reading.signals.start + place)
-                self._offset_values.append(reading.innovation.start + place)
+                reading, column = next((j, p) for j in self._joints for p, i in j.known if i == offset.coordinate)
+                self._biased.append(reading.signals.start + column)
+                self._offset_values.append(reading.innovation.start + column)
         #: what is taken off the frames of all joint sensors
         self._joint_offset = np.zeros(first)
         monitor = bed.safety.monitor
