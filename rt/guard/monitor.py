@@ -43,8 +43,10 @@ _AHEAD_TICKS = 2
 _FAR_GATES = 2
 #: windows of the gain of a motor, in parts of window_s; lag with which the filter of a joint shows a torque [s]
 _WINDOWS, _LAG_S = (0.25, 1.0, 2.0), 0.05
-#: so long in motion, the friction of a joint must show an error; least mean square of a torque
-_FRICTION_S, _LEAST = 0.1, 1e-12
+#: so long in motion, the friction of a joint must show an error [s]
+_FRICTION_S = 0.1
+#: greatest error of a gain: what a motor explains with a larger one, a torque that hardly changes, is chance
+_MOST_GAIN_ERROR = 4.0
 
 
 class Limit(NamedTuple):
@@ -350,7 +352,8 @@ class Monitor:
                 zz += _FRICTION_S / window
                 determinant = zz**2 - z1**2
                 D = xy - (zz * (xz * yz + x1 * y1) - z1 * (xz * y1 + x1 * yz)) / determinant
-                E = ca.fmax(xx - (zz * (xz**2 + x1**2) - 2 * z1 * xz * x1) / determinant, _LEAST)
+                least = (most / _MOST_GAIN_ERROR) ** 2
+                E = ca.fmax(xx - (zz * (xz**2 + x1**2) - 2 * z1 * xz * x1) / determinant, least)
                 gain, explained = 1 + D / E, D * ca.sqrt(part * moved / E)
                 self._count("gain", i, ca.fmin(explained, 0.0), most)
                 is_wrong = ca.logic_and(gain <= 1 - monitor.gain_error, explained <= -most)

@@ -66,6 +66,16 @@ def test_a_joint_that_sticks_at_rest_is_no_dead_motor() -> None:
     assert "motor_gain" not in log.summary["guard"]
 
 
+def test_a_motor_whose_torque_hardly_changes_is_not_judged() -> None:
+    """Swapped valves shake a robot without friction at rest: rounding of a vanishing torque explains anything."""
+    units = "simulation__plant__devices__thrusters__units__"
+    r1 = {f"{units}r1__position_m": [-0.13, 0.13], f"{units}r1__direction": [0.0, -1.0]}
+    r3 = {f"{units}r3__position_m": [0.13, 0.13], f"{units}r3__direction": [-1.0, 0.0]}
+    log = fly("free-flyer/clean", **r1, **r3, loop__duration_s=25.0)
+    assert log.summary is not None
+    assert log.summary["ended"] == "completed"
+
+
 PUSH = {"kind": "push", "at_s": 3.0, "body": "base"}
 
 
