@@ -1,13 +1,15 @@
 """Which nozzle the command of each valve opens, from a planar free flight: found by the direction of its force.
 
 The wrench of each command is fitted freely, three numbers each, and compared with the wrenches of all thrusters in the
-file. A cable in the wrong socket shows as the wrench of another thruster.
+file. A cable in the wrong socket shows as the wrench of another thruster: the permutation that explains all wrenches
+best is the wiring, if it explains them much better than that of the file.
 """
 
 from __future__ import annotations
 
 import casadi as ca
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from granite.calibration.identification.flight import BaseInertia, FreeFlight
 from granite.calibration.identification.momentum import Numbers
@@ -23,10 +25,9 @@ from granite.config.records import Array
 
 #: what is known before of a wrench, relative to the greatest thrust: nearly nothing
 _RELATIVE = 2.0
-#: a direction is that of another thruster where its distance to it is below this part of the distance to its own
-_NEARER = 0.3
-#: largest deviation of a wrench that is judged, relative to itself
-_KNOWN = 0.35
+#: a permutation is better than the wiring of the file where it explains the fitted wrenches by so much more: twice the
+#: logarithm of a likelihood ratio
+_BETTER = 10.0
 
 
 def swapped_valves(flight: FreeFlight, base: BaseInertia) -> dict[int, int]:
@@ -58,14 +59,11 @@ def swapped_valves(flight: FreeFlight, base: BaseInertia) -> dict[int, int]:
 
     motion = FittedMotion(flight, flight.openings, len(start), meaning, f"wiring {base} {k}")
     fit = fit_motion(motion, start, prior)
-    fitted = fit.numbers[: 3 * k].reshape(k, 3) / spread
-    deviation = np.sqrt(np.diag(fit.covariance)[: 3 * k]).reshape(k, 3) / spread
-    is_known = np.linalg.norm(deviation, axis=1) < _KNOWN * np.linalg.norm(fitted, axis=1)
-    distances = _distances(fitted, flight.matrix.T / spread)
-    nearest = distances.argmin(axis=1)
-    is_nearer = distances.min(axis=1) < _NEARER * np.diag(distances)
-    is_swapped = is_known & (nearest != np.arange(k)) & is_nearer
-    return {int(i): int(nearest[i]) for i in np.nonzero(is_swapped)[0]}
+    costs = _distances(fit.numbers[: 3 * k].reshape(k, 3), fit.covariance[: 3 * k, : 3 * k], flight.matrix.T)
+    _, nozzles = linear_sum_assignment(costs)
+    is_swapped = nozzles != np.arange(k)
+    gain = (np.diag(costs) - costs[np.arange(k), nozzles])[is_swapped].sum()
+    return {int(i): int(nozzles[i]) for i in np.nonzero(is_swapped)[0]} if gain > _BETTER else {}
 
 
 def rewired(flight: FreeFlight, swapped: dict[int, int]) -> FreeFlight:
@@ -74,8 +72,13 @@ def rewired(flight: FreeFlight, swapped: dict[int, int]) -> FreeFlight:
     return flight._replace(matrix=flight.matrix[:, order], thrust=flight.thrust[order])
 
 
-def _distances(wrenches: Array, directions: Array) -> Array:
-    """Of the direction of each wrench to each of these."""
-    of_wrenches = wrenches / np.linalg.norm(wrenches, axis=1, keepdims=True)
-    others = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    return np.asarray(np.linalg.norm(of_wrenches[:, None] - others[None], axis=2))
+def _distances(wrenches: Array, covariance: Array, directions: Array) -> Array:
+    """Square of the Mahalanobis distance of each fitted wrench (row) from each direction, with the thrust that fits."""
+    squares = np.empty((len(wrenches), len(directions)))
+    for i, wrench in enumerate(wrenches):
+        information = np.linalg.inv(covariance[3 * i : 3 * i + 3, 3 * i : 3 * i + 3])
+        for j, direction in enumerate(directions):
+            thrust = max(direction @ information @ wrench / (direction @ information @ direction), 0.0)
+            error = wrench - thrust * direction
+            squares[i, j] = error @ information @ error
+    return squares
