@@ -97,7 +97,8 @@ def test_a_surveyed_floor_costs_no_error() -> None:
     for one in (flown, flown.with_changes({"floor": floor}), flown.with_changes({"simulation.table.waves": []})):
         found = simulate_in_memory(one)
         assert found.summary["ended"] == "completed"
-        errors = found["/truth"]["q"][:, :2] - found["/reference"]["q"][:, :2]
-        worst.append(float(np.sqrt((errors[1000:] ** 2).mean())))
+        position = ["base_x_m", "base_y_m"]
+        errors = [found["/truth"][key][1000:] - found["/reference"][key][1000:] for key in position]
+        worst.append(float(np.sqrt(np.square(errors).mean())))
     without, mapped, level = worst
     assert mapped - level < 0.5 * (without - level)

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from granite.config.errors import InputError
 from granite.config.loader import from_json, load, presets, to_json
 
 PRESET = Path(loader.__file__).parent / "testbeds" / "free-flyer.toml"
-JARGON = ("pydantic", "validation error", "input should", "http", "type=", "testbed.", "tuple", "dict", "\n")
+JARGON = re.compile(r"pydantic|validation error|input should|http|type=|testbed\.|\btuple|\bdict\b|\n")
 
 
 def complaint_about(bed: str, *overrides: str) -> str:
@@ -23,7 +24,7 @@ def complaint_about(bed: str, *overrides: str) -> str:
     sentence = str(refusal.value)
     assert sentence.startswith(f"{bed}: ") or (overrides and sentence.startswith(f"{bed} with --set "))
     said = sentence.removeprefix(bed).lower()
-    assert not [word for word in JARGON if word in said]
+    assert not JARGON.search(said)
     return sentence
 
 
@@ -707,4 +708,4 @@ def test_an_odd_value_anywhere_is_accepted_or_refused_in_one_sentence(odd: Any) 
             sentences.append(str(refusal).lower())
         container[key] = meant
     assert sentences
-    assert not [said for said in sentences for word in (*JARGON, "another value") if word in said]
+    assert not [said for said in sentences if JARGON.search(said) or "another value" in said]
