@@ -69,6 +69,8 @@ _LEAST_SIGMA = 1e-5
 #: what the wiggle judges itself
 _JUDGED_HERE = (
     Reason.MOTION_UNEXPLAINED,
+    Reason.MODEL_DOUBTED,
+    Reason.MOTOR_GAIN,
     Reason.SENSOR_OUTLIERS,
     Reason.SENSOR_STALE,  # of frames that the estimate does not use; see `_refuse_old_frames`
     Reason.SENSOR_BIASED,
