@@ -383,6 +383,7 @@ def test_a_log_of_an_arm_whose_only_motors_are_a_users_own_is_drawn_without_thei
     content = json.loads(to_json(load("free-flyer", ["loop.duration_s=0.3"])))
     content["modules"][0]["base"] = "fixed"
     del content["devices"]["thrusters"], content["devices"]["vision"], content["safety"]["age_s"]["vision"]
+    del content["controller"]["law"]["hold"]
     content["behaviour"]["waypoints"][0]["target"] = {"shoulder_rad": 1.2}
     content["simulation"]["initial"] = {}
     content["devices"]["motors"]["kind"] = f"{tmp_path / 'own.py'}:StrongMotors"
