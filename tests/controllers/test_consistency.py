@@ -50,6 +50,7 @@ def test_without_friction_rates_of_joints_are_better_than_measured() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("bed", ["free-flyer", "two-arm-free-flyer"])
 def test_estimates_of_a_hundred_seeds_are_consistent(bed: str) -> None:
     assert_consistent(bed, 100)

@@ -57,6 +57,7 @@ def test_the_object_arrives_with_the_chosen_squeeze() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.study
 def test_the_object_arrives_with_the_chosen_squeeze_for_a_hundred_seeds() -> None:
     check(range(1, 101))
 
@@ -66,6 +67,7 @@ def test_force_gauges_control_the_internal_force() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.study
 def test_force_gauges_control_the_internal_force_for_a_hundred_seeds() -> None:
     check(range(1, 101), "carry-gauges", 0.03)
 

@@ -1,6 +1,6 @@
 """Two free-flyers dock, fly as one body and undock, in the honest lab with one camera frame in ten lost.
 
-`pytest tests/rt/whole_runs/test_docking.py -m slow -k hundred -s` prints what 100 seeds reach.
+`pytest tests/rt/whole_runs/test_docking.py -m study -s` prints what 100 seeds reach.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def test_they_dock_fly_and_undock_and_the_run_replays() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("fault", ["none", "dead thruster"])
 def test_a_hundred_seeds_dock_within_three_attempts(fault: str) -> None:
     contacts, attempts, unsafe = [], [], 0

@@ -1,6 +1,6 @@
 """Vehicles carry an object in their hands: poses of object and bases, internal force and propellant in the honest lab.
 
-`pytest tests/rt/whole_runs/test_floating_carry.py -m slow -s` prints what 100 seeds reach.
+`pytest tests/rt/whole_runs/test_floating_carry.py -m study -s` prints what 100 seeds reach.
 """
 
 from __future__ import annotations
@@ -87,6 +87,7 @@ def test_object_and_bases_arrive_with_the_chosen_internal_force(name: str) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("name", GOALS)
 def test_they_arrive_for_a_hundred_seeds(name: str) -> None:
     beds, goal = [load(name, {"seed": seed}) for seed in SEEDS], GOALS[name]

@@ -36,7 +36,9 @@ def errors(log: Log) -> dict[str, tuple[float, float]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [range(1, 2), range(6001, 6101)], ids=["one", "hundred"])
+@pytest.mark.parametrize(
+    "seeds", [range(1, 2), pytest.param(range(6001, 6101), marks=pytest.mark.study)], ids=["one", "hundred"]
+)
 def test_followers_keep_their_places(seeds: range) -> None:
     worst = np.zeros(2)
     for seed in seeds:

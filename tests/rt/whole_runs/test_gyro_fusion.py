@@ -31,8 +31,9 @@ def flights(changes: dict[str, Any], seeds: range) -> np.ndarray:
 
 
 @pytest.mark.slow
-def test_a_gyro_makes_heading_and_rate_better_and_its_bias_is_found_in_10_s() -> None:
-    without, with_gyro = flights({}, range(2000, 2020)), flights(GYRO, range(2000, 2100))
+@pytest.mark.parametrize("seeds", [20, pytest.param(100, marks=pytest.mark.study)], ids=["few", "hundred"])
+def test_a_gyro_makes_heading_and_rate_better_and_its_bias_is_found_in_10_s(seeds: int) -> None:
+    without, with_gyro = flights({}, range(2000, 2020)), flights(GYRO, range(2000, 2000 + seeds))
     before, after = (1e3 * np.sqrt(part[:, :2].mean(axis=0)) for part in (without, with_gyro))
     print(f"rms of heading [mrad] and rate [mrad/s]: {before} without, {after} with a gyro")
     assert after[0] < 0.4 * before[0]

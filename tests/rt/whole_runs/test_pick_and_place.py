@@ -65,6 +65,7 @@ def test_the_object_is_placed_without_slip() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.study
 def test_the_object_is_placed_without_slip_for_a_hundred_seeds() -> None:
     check(range(1, 101), {}, most_tries=2)
 
