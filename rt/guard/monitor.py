@@ -39,6 +39,8 @@ _NEVER = 1e-12
 FASTEST = 1.4
 #: for how many ticks a measured rate goes on as since the last frame: one passes until a command acts
 _AHEAD_TICKS = 2
+#: what noise adds to that rate, in its standard deviations
+_AHEAD_SIGMA = 3.0
 #: gates that innovations of joints leave in two frames after each other where a motor is wrong from the start
 _FAR_GATES = 2
 #: windows of the gain of a motor, in parts of window_s; lag with which the filter of a joint shows a torque [s]
@@ -272,14 +274,17 @@ class Monitor:
             self.memory.keep(f"{name} rates known", ca.logic_or(was_known, new))
             # Frames may be further apart than ticks.
             lag = 1 / device.filter_a_rad_s + 1 / device.filter_b_rad_s if device.has_rate_filter else 0.0
-            ahead_frames = (_AHEAD_TICKS * period + lag) / ca.fmax(self._intervals[name], period)
+            ahead_s = _AHEAD_TICKS * period + lag
+            ahead_frames = ahead_s / ca.fmax(self._intervals[name], period)
+            # Of frames in every tick; of others the rate ahead has less noise.
+            noise = device.rate_noise_rad_s * math.hypot(1 + ahead_s / period, ahead_s / period)
             for joint in (joint for joint in device.joints if joint in limits):
                 i, most, subject = signals.index(f"{joint}_rate"), limits[joint], f"{name} {joint}_rate"
                 value, last = self._seen.measured[name][i], self.memory.recall(subject)
                 self.memory.keep(subject, ca.if_else(new, value, last))
                 ahead = ca.if_else(ca.logic_and(new, was_known), value + ahead_frames * (value - last), 0.0)
-                runs_away = ca.fabs(ahead) > FASTEST * most
-                yield Limit(_not(runs_away), Reason.BRAKE_FAILS, subject, ahead, FASTEST * most)
+                fastest = FASTEST * most + _AHEAD_SIGMA * noise
+                yield Limit(ca.fabs(ahead) <= fastest, Reason.BRAKE_FAILS, subject, ahead, fastest)
                 is_fast = ca.logic_and(ca.fabs(value) > most, ca.fabs(last) > most)
                 yield Limit(_not(is_fast), Reason.JOINT_TOO_FAST, subject, value, most)
 
