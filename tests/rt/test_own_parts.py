@@ -145,6 +145,7 @@ def second_module(file: str) -> dict[str, object]:
         "devices.mate_camera": {"kind": "vision", "module": "mate", "body": "body"},
         "devices.mate_jets": {"kind": "thrusters", "module": "mate", "units": JETS},
         "controller.modules": ["vehicle", "mate"],
+        "controller.law.hold.gains": {},
         "behaviour.waypoints": [{"duration_s": 0.4, "target": {"mate_body_x_m": 0.51}}],
         "behaviour.check_moves": False,
         "safety.joints": [],
