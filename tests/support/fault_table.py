@@ -1,6 +1,7 @@
 """The table of faults: what is injected, by which reason it must be noticed, and within which time.
 
-`docs/faults.md` has the same rows for people. Every fault happens to the free-flyer while arm and base move to and fro.
+`docs/measurements/faults.csv` has the same rows for people. Every fault happens to the free-flyer while arm and base
+move to and fro.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MOVE = [{"duration_s": 2.5, "target": target} for target in (FORTH, BACK) * 3]
 class Row(NamedTuple):
     """A fault of the table."""
 
-    fault: str  #: as `docs/faults.md` calls it
+    fault: str  #: as `docs/measurements/faults.csv` calls it
     device: str
     what: str
     noticed_by: tuple[Reason, ...]  #: any of these

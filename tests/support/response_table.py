@@ -1,7 +1,7 @@
 """The table of responses: what is wrong, by which reason it is noticed, the declared response, and its time.
 
-`docs/faults.md` has the same rows for people. Unless said otherwise it happens to the free-flyer on its own move, at
-66 mm/s.
+`docs/measurements/responses.csv` has the same rows for people. Unless said otherwise it happens to the free-flyer on
+its own move, at 66 mm/s.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def break_solver(run: Run) -> None:
 class Row(NamedTuple):
     """A fault with its response."""
 
-    fault: str  #: as `docs/faults.md` calls it
+    fault: str  #: as `docs/measurements/responses.csv` calls it
     reason: Reason
     response: str
     within_s: float  #: from the notice until the response is complete: at rest, valves closed, or run ended

@@ -1,6 +1,7 @@
 """The robustness matrix: a plant that differs from the controller's model, and how the move of the free-flyer ends.
 
-`python -m tests.validation.robustness` flies every case with five seeds and prints the rows of `docs/robustness.md`.
+`python -m tests.validation.robustness` flies every case with five seeds and prints the rows of
+`docs/measurements/robustness.csv`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tests.support.flights import Flight, fly
+from tests.support.measurements import as_csv
 
 _BASE = "simulation.plant.modules.vehicle.bodies.base"
 _THRUSTERS = "simulation.plant.devices.thrusters"
@@ -94,16 +96,16 @@ def flights(condition: Condition, seeds: int) -> list[Flight]:
 
 
 def row(condition: Condition, flown: Sequence[Flight]) -> str:
-    """The row of the page: largest errors and mean impulse of the seeds, and everything that was reported."""
+    """The row of the table: largest errors and mean impulse of the seeds, and everything that was reported."""
     arrived = [flight for flight in flown if flight.ended == "completed"]
-    errors = " | ".join(
-        f"{max(getattr(flight, error) for flight in arrived) * 1e3:.1f}" if arrived else "-"
+    errors = [
+        f"{max(getattr(flight, error) for flight in arrived) * 1e3:.1f}" if arrived else ""
         for error in ("error_m", "error_rad")
-    )
+    ]
     reported = Counter(name for flight in flown for name in {*_warnings(flight), flight.ended})
-    named = ", ".join(f"`{name}`{'' if n == len(flown) else f' ({n})'}" for name, n in sorted(reported.items()))
+    named = ", ".join(f"{name}{'' if n == len(flown) else f' ({n})'}" for name, n in sorted(reported.items()))
     impulse = sum(flight.impulse_n_s for flight in flown) / len(flown)
-    return f"| {condition.name} | {errors} | {impulse:.1f} | {named} |"
+    return as_csv([[condition.name, *errors, f"{impulse:.1f}", named]])
 
 
 def _warnings(flight: Flight) -> set[str]:

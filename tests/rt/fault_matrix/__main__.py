@@ -1,4 +1,4 @@
-"""Run the fault matrix and print it as the table of `docs/faults.md`: `python -m tests.rt.fault_matrix [TEXT]`.
+"""Run the fault matrix and print `docs/measurements/fault-matrix.csv`: `python -m tests.rt.fault_matrix [TEXT]`.
 
 With a text, only the cases that have it in their name. Exit code 1 where one does not end as declared.
 """
