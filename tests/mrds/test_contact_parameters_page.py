@@ -14,8 +14,8 @@ from granite.mrds.system import System
 from tests.support.random_systems import plain_body
 
 PAGE = (Path(__file__).parents[2] / "docs" / "contacts.md").read_text()
-ROW = re.compile(r"^\| `(\w+)` of `(\w+)` \| (.*?) \| (.*?) \| (.*?) ?\| (.*?) ?\| (.*?) \|$", re.MULTILINE)
-SAID = {(kind, name): rest for name, kind, *rest in ROW.findall(PAGE)}
+ROW = re.compile(r"^\| `(\w+)` of (`\w+`(?:, `\w+`)*) \| (.*?) \| (.*?) \| (.*?) ?\| (.*?) ?\| (.*?) \|$", re.MULTILINE)
+SAID = {(kind, name): rest for name, kinds, *rest in ROW.findall(PAGE) for kind in re.findall(r"\w+", kinds)}
 ASKED = {(kind.name, name): parameter for kind in KINDS.values() for name, parameter in kind.parameters.items()}
 
 
