@@ -27,6 +27,7 @@ SAYS = {
     "events": "at the end",
     "learned_policy": "best mean reward",
     "linearise": "Hz, damping ratio",
+    "force_distribution": "OPTIMAL: squeeze 2.4",
     "read_log": "replays to the bit: True",
 }
 
