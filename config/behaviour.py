@@ -37,8 +37,8 @@ Groups = Annotated[tuple[tuple[Name, ...], ...], BeforeValidator(_inner_lists_be
 class TorqueProfile(Moment):
     """The moment of a motor, from `from_s` until `until_s`; zero elsewhere."""
 
-    from_s: NotNegative = 0.0
-    until_s: Positive | None = None
+    from_s: NotNegative = 0.0  #: begin of the moment
+    until_s: Positive | None = None  #: end of the moment; none: the end of the run
 
     def at(self, t: float) -> float:
         """The torque at a time [N m]."""
@@ -51,8 +51,8 @@ class TorqueProfile(Moment):
 class Hold(Table):
     """From `from_s` on these contacts are to be closed, and no others."""
 
-    from_s: NotNegative
-    closed: tuple[Name, ...]
+    from_s: NotNegative  #: time from which it holds
+    closed: tuple[Name, ...]  #: contacts by name; empty: none is closed
 
 
 class StateNote(NamedTuple):

@@ -10,12 +10,12 @@ class BrakingTable(Table):
 
     #: of a base with thrusters
     acceleration_m_s2: Positive | None = None
-    acceleration_rad_s2: Positive | None = None
+    acceleration_rad_s2: Positive | None = None  #: the same in rotation
     #: of a joint with a motor
     joint_rad_s2: Positive | None = None
     #: part of the thrusters' force and moment, and of the motors' torque, that decelerations which are not given use
     thrust_ratio: Positive = 0.6
-    torque_ratio: Positive = 0.2
+    torque_ratio: Positive = 0.2  #: the same part of the motors' torque
     #: time from the decision until the deceleration, in the predicted stopping distance
     reaction_s: NotNegative = 0.1
     #: a stop closes the valves after this time, at rest or not

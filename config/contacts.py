@@ -13,12 +13,12 @@ GROUND = "ground"
 class Side(Table):
     """A named point of a module, or a point on the ground."""
 
-    module: Name = GROUND
+    module: Name = GROUND  #: whose point it is, or the ground
     #: of the module
     point: Name | None = None
     #: on the ground: position, then roll, pitch, yaw (R = Rz Ry Rx)
     position_m: Vector = (0.0, 0.0)
-    rotation_rad: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
+    rotation_rad: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)  #: on the ground: roll, pitch, yaw (R = Rz Ry Rx)
 
     @property
     def grounded(self) -> bool:
@@ -42,8 +42,8 @@ class Side(Table):
 class Profile(Table):
     """amplitude sin(2 pi t / period + phase) + offset + speed t, t from the start of the run."""
 
-    period_s: Positive | None = None
-    phase_rad: Angle = 0.0
+    period_s: Positive | None = None  #: period of the sine; none: no sine
+    phase_rad: Angle = 0.0  #: phase of the sine at the start of the run
 
     @property
     def terms(self) -> tuple[float, float, float]:
@@ -64,9 +64,9 @@ class Profile(Table):
 class LinearMotion(Profile):
     """A prescribed displacement along a direction."""
 
-    amplitude_m: float = 0.0
-    offset_m: float = 0.0
-    speed_m_s: float = 0.0
+    amplitude_m: float = 0.0  #: amplitude of the sine
+    offset_m: float = 0.0  #: constant part
+    speed_m_s: float = 0.0  #: constant speed
 
     @property
     def terms(self) -> tuple[float, float, float]:
@@ -77,9 +77,9 @@ class LinearMotion(Profile):
 class AngularMotion(Profile):
     """A prescribed angle about a direction."""
 
-    amplitude_rad: float = 0.0
-    offset_rad: float = 0.0
-    speed_rad_s: float = 0.0
+    amplitude_rad: float = 0.0  #: amplitude of the sine
+    offset_rad: float = 0.0  #: constant part
+    speed_rad_s: float = 0.0  #: constant rate
 
     @property
     def terms(self) -> tuple[float, float, float]:
@@ -90,8 +90,8 @@ class AngularMotion(Profile):
 class Push(Profile):
     """A force along a direction."""
 
-    amplitude_n: float = 0.0
-    offset_n: float = 0.0
+    amplitude_n: float = 0.0  #: amplitude of the sine
+    offset_n: float = 0.0  #: constant part
 
     @property
     def terms(self) -> tuple[float, float, float]:
@@ -102,8 +102,8 @@ class Push(Profile):
 class Moment(Profile):
     """A moment about a direction."""
 
-    amplitude_n_m: float = 0.0
-    offset_n_m: float = 0.0
+    amplitude_n_m: float = 0.0  #: amplitude of the sine
+    offset_n_m: float = 0.0  #: constant part
 
     @property
     def terms(self) -> tuple[float, float, float]:
@@ -114,12 +114,12 @@ class Moment(Profile):
 class PrescribedMotion(Table):
     """Prescribed motion of P relative to E along held directions, in the axes of E."""
 
-    x: LinearMotion | None = None
-    y: LinearMotion | None = None
-    z: LinearMotion | None = None
-    rx: AngularMotion | None = None
-    ry: AngularMotion | None = None
-    rz: AngularMotion | None = None
+    x: LinearMotion | None = None  #: displacement along x
+    y: LinearMotion | None = None  #: displacement along y
+    z: LinearMotion | None = None  #: displacement along z
+    rx: AngularMotion | None = None  #: angle about x
+    ry: AngularMotion | None = None  #: angle about y
+    rz: AngularMotion | None = None  #: angle about z
 
     @property
     def profiles(self) -> dict[str, Profile]:
@@ -138,12 +138,12 @@ class PrescribedMotion(Table):
 class Forcing(Table):
     """Forces on P by E along free directions, in the axes of E."""
 
-    x: Push | None = None
-    y: Push | None = None
-    z: Push | None = None
-    rx: Moment | None = None
-    ry: Moment | None = None
-    rz: Moment | None = None
+    x: Push | None = None  #: force along x
+    y: Push | None = None  #: force along y
+    z: Push | None = None  #: force along z
+    rx: Moment | None = None  #: moment about x
+    ry: Moment | None = None  #: moment about y
+    rz: Moment | None = None  #: moment about z
 
     @property
     def profiles(self) -> dict[str, Profile]:
@@ -154,12 +154,12 @@ class Forcing(Table):
 class Contact(Table):
     """P, the second side, is held against E, the first; the modes of the kind are fixed in the axes of E."""
 
-    name: Name
+    name: Name  #: of the contact, unique in the testbed
     #: one that comes with Granite, or `FILE.py:NAME`
     kind: str
-    first: Side
-    second: Side
+    first: Side  #: E, whose axes the contact has
+    second: Side  #: P, which is held
     #: parameters of the kind, such as the pitch of a screw
     parameters: dict[str, float] = {}  # noqa: RUF012
-    motion: PrescribedMotion = PrescribedMotion()
-    force: Forcing = Forcing()
+    motion: PrescribedMotion = PrescribedMotion()  #: prescribed motion along held directions
+    force: Forcing = Forcing()  #: prescribed forces along free directions

@@ -19,11 +19,12 @@ from granite.config.zones import KeepOut
 class YawWheel(Table):
     """A momentum wheel that makes the yaw torque of its vehicle, and is unloaded by the thrusters near its limit."""
 
-    joint: Name
+    joint: Name  #: the joint of the wheel
     #: rate that unloading returns to
     set_point_rad_s: float = 0.0
     #: unloading begins at this part of the wheel's rate limit from the set point, and ends at the other
     begin_ratio: Annotated[float, Field(gt=0, lt=1)] = 0.7
+    #: part of the rate limit from the set point at which unloading ends
     end_ratio: Annotated[float, Field(ge=0, lt=1)] = 0.2
     #: yaw torque that unloads it, beside the one against the estimated disturbance
     torque_n_m: Positive = 0.01
@@ -56,9 +57,9 @@ class Controller(Table):
     modules: tuple[Name, ...] = ()
     #: modules without actuators whose poses it estimates
     objects: tuple[Name, ...] = ()
-    estimator: EstimatorPart = part("kalman")
-    law: LawPart = part("computed_torque")
-    allocation: Allocation = Field(default_factory=Allocation)
+    estimator: EstimatorPart = part("kalman")  #: from sensor frames to state and covariance
+    law: LawPart = part("computed_torque")  #: from state and reference to the demanded force
+    allocation: Allocation = Field(default_factory=Allocation)  #: of the demanded wrench to thrusters and wheels
     #: solve the joint torques again for the wrench that the valves will deliver
     resolve_delivered: bool = True
 
@@ -72,10 +73,10 @@ class Controller(Table):
 class JointLimit(Table):
     """Limits of angle and rate of a joint."""
 
-    joint: Name
-    lower_rad: float
-    upper_rad: float
-    rate_rad_s: Positive
+    joint: Name  #: name of the joint
+    lower_rad: float  #: least angle
+    upper_rad: float  #: largest angle
+    rate_rad_s: Positive  #: largest rate
 
     @model_validator(mode="after")
     def _leaves_room(self) -> JointLimit:
@@ -89,9 +90,9 @@ class Safety(Table):
 
     #: x_min, y_min, x_max, y_max of the table for the origins of the floating roots
     table_m: tuple[float, float, float, float] | None = None
-    base_speed_m_s: Positive | None = None
-    base_rate_rad_s: Positive | None = None
-    joints: tuple[JointLimit, ...] = ()
+    base_speed_m_s: Positive | None = None  #: largest speed of a floating root; none: no limit
+    base_rate_rad_s: Positive | None = None  #: largest rate of turn of a floating root; none: no limit
+    joints: tuple[JointLimit, ...] = ()  #: limits of angle and rate of joints
     #: zones that the modules stay out of
     keep_out: Annotated[tuple[KeepOut, ...], Field(max_length=100)] = ()
     #: radius of solid bodies by name: of a disc of a root, of a rounded line along a link; default: their outlines
@@ -100,14 +101,14 @@ class Safety(Table):
     keep_apart: bool = True
     #: distance from zones and other modules that paths keep; the guard brakes where half of it would be left
     clearance_m: NotNegative = 0.02
-    tracking_error_m: Positive = 0.3
-    tracking_error_rad: Positive = 0.6
+    tracking_error_m: Positive = 0.3  #: largest tracking error of a coordinate in metres
+    tracking_error_rad: Positive = 0.6  #: largest tracking error of an angle
     #: age of the newest frame of a sensor, by the device's name; default: that of its kind
     age_s: dict[Name, Annotated[float, Field(gt=0, le=60)]] = Field(default_factory=dict)
     #: time limit for the first frame of every sensor
     start_up_s: Positive = 2.0
-    monitor: MonitorTable = MonitorTable()
-    braking: BrakingTable = BrakingTable()
+    monitor: MonitorTable = MonitorTable()  #: limits of disagreement between sensors, commands and model
+    braking: BrakingTable = BrakingTable()  #: braking to rest before a stop and in a hold
     #: the response to a fault by its name, where it is another than that of the fault table
     responses: dict[Name, FaultResponse] = Field(default_factory=dict)
     #: overruns within a second that are a burst

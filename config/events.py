@@ -26,29 +26,29 @@ class TimedEvent(Table):
     """An event that takes effect from `at_s` on."""
 
     kind: str
-    at_s: NotNegative
+    at_s: NotNegative  #: time from the start of the run
 
 
 class BodyEvent(TimedEvent):
     """An event on a body; `module` is needed where several modules have a body of that name."""
 
-    module: Name | None = None
-    body: Name
+    module: Name | None = None  #: may be left out where one module has a body of that name
+    body: Name  #: name of the body
 
 
 class PushEvent(BodyEvent):
     """A force on a body of a module at its mass centre, in world axes, and a moment about z."""
 
-    duration_s: Positive
-    force_n: Vector = (0.0, 0.0)
-    moment_n_m: float = 0.0
+    duration_s: Positive  #: time that it lasts
+    force_n: Vector = (0.0, 0.0)  #: at the mass centre, in world axes
+    moment_n_m: float = 0.0  #: about z
 
 
 class PayloadEvent(BodyEvent):
     """A payload is added to a body; the velocity does not change."""
 
-    mass_kg: Positive
-    position_m: Vector = (0.0, 0.0)
+    mass_kg: Positive  #: mass of the payload
+    position_m: Vector = (0.0, 0.0)  #: of its mass centre on the body
     #: about the payload's own mass centre and the body's z axis
     inertia_kg_m2: NotNegative = 0.0
 
@@ -66,17 +66,18 @@ class FaultEvent(TimedEvent):
     torque, either may be `exchanged` with the unit `other`; the grip `unit` `stays_open`.
     """
 
-    device: Name
+    device: Name  #: name of the device
+    #: the fault
     what: Literal[
         "silent", "frozen", "not_finite", "offset", "drift", "counter_jump", "time_jump",
         "late", "refuses", "does_not_stop", "dead", "stuck_open", "thrust_factor", "torque_factor", "exchanged",
         "stays_open",
     ]  # fmt: skip
-    unit: str | None = None
+    unit: str | None = None  #: signal of a sensor, or thruster, motor or grip
     #: the unit with which it is exchanged
     other: str | None = None
-    value: float | None = None
-    duration_s: Positive | None = None
+    value: float | None = None  #: its size, in the unit of the signal or in seconds
+    duration_s: Positive | None = None  #: none: permanent
 
     @model_validator(mode="after")
     def _names_what_it_needs(self) -> FaultEvent:
@@ -101,8 +102,8 @@ class FaultEvent(TimedEvent):
 class DropOutEvent(TimedEvent):
     """A sensor gives no new frame for a while."""
 
-    device: Name
-    duration_s: Positive
+    device: Name  #: name of the sensor
+    duration_s: Positive  #: time without a new frame
 
 
 EVENTS: dict[str, type[TimedEvent]] = {

@@ -17,7 +17,7 @@ Place = tuple[float, float]
 class Wave(Table):
     """A sinusoidal wave of the floor; the seed draws its phase."""
 
-    length_m: Positive
+    length_m: Positive  #: from crest to crest
     #: amplitude of its slope, as an acceleration
     slope_g: Positive
     #: across its crests, from the x axis; none: the seed draws it
@@ -31,15 +31,15 @@ class PlateStep(Table):
     position_m: Place
     #: downwards, from the x axis
     direction_rad: Angle = 0.0
-    height_m: Positive
-    pad_m: Positive = 0.1
+    height_m: Positive  #: of the step
+    pad_m: Positive = 0.1  #: width of a pad: length of the ramp
 
 
 class HeightMap(Table):
     """Heights of the floor on a grid, joined by a cubic B-spline, which smooths them; beyond the grid it is level."""
 
-    corner_m: Place = (0.0, 0.0)
-    spacing_m: Positive
+    corner_m: Place = (0.0, 0.0)  #: x and y of the first height
+    spacing_m: Positive  #: between heights, along x and y
     #: rows along y of heights along x
     heights_m: Annotated[tuple[tuple[float, ...], ...], Field(min_length=4, max_length=40)]
 
@@ -66,7 +66,7 @@ class MeasuredFloor(Table):
     calibration: tuple[CalibrationTable, ...] = ()
     #: of the grid, as that of `simulation.table.map`
     corner_m: Place = (0.0, 0.0)
-    spacing_m: Positive
+    spacing_m: Positive  #: between heights, along x and y
     #: heights along x in a row
     columns: Annotated[int, Field(ge=4, le=40)]
     #: row after row
@@ -92,23 +92,23 @@ class Stiction(Table):
 
     #: static friction by `drag_ratio`; above `drag_speed_m_s` the excess fades out (Stribeck)
     static_ratio: Annotated[float, Field(ge=1)] = 1.5
-    presliding_m: Positive = 1e-5
-    presliding_damping_s: NotNegative = 0.02
+    presliding_m: Positive = 1e-5  #: motion of a pad from rest until it slides
+    presliding_damping_s: NotNegative = 0.02  #: time constant of the damping of that motion
 
 
 class GraniteTable(Table):
     """The granite: slope as an acceleration, and the drag of the air pads as a part of the weight."""
 
-    ideal: bool = False
-    tilt_g: NotNegative = 1e-5
+    ideal: bool = False  #: level and without drag
+    tilt_g: NotNegative = 1e-5  #: slope as an acceleration, in g
     #: downhill, from the x axis
     tilt_direction_rad: Angle = 0.0
-    waves: Annotated[tuple[Wave, ...], Field(max_length=20)] = ()
-    steps: Annotated[tuple[PlateStep, ...], Field(max_length=20)] = ()
+    waves: Annotated[tuple[Wave, ...], Field(max_length=20)] = ()  #: sinusoidal waves of the floor
+    steps: Annotated[tuple[PlateStep, ...], Field(max_length=20)] = ()  #: steps between plates
     #: a measured floor; none: level but for tilt, waves and steps
     map: HeightMap | None = None
-    drag_ratio: NotNegative = 1e-4
-    drag: Literal["coulomb", "viscous"] = "coulomb"
+    drag_ratio: NotNegative = 1e-4  #: drag as a part of the weight
+    drag: Literal["coulomb", "viscous"] = "coulomb"  #: independent of the speed, or proportional to it
     #: coulomb: speed below which the drag fades out; viscous: speed at which it reaches drag_ratio
     drag_speed_m_s: Positive = 1e-3
     #: from the mass centre of a body to its pads, whose drag also resists turning; 0: it does not

@@ -21,14 +21,14 @@ class Hose(Table):
     anchor_m: Vector | None = None
     #: largest distance, along x and along y, by which the seed moves the anchor
     anchor_spread_m: NotNegative = 0.0
-    stiffness_n_m: NotNegative
+    stiffness_n_m: NotNegative  #: force for each metre beyond the slack
     #: distance up to which it does not pull
     slack_m: NotNegative = 0.0
     #: drag by the speed of the point [N s/m]
     drag_n_s_m: NotNegative = 0.0
     #: the anchor moves along a circle of this radius, once in a period; the seed draws where it begins
     sway_m: NotNegative = 0.0
-    sway_period_s: Positive = 10.0
+    sway_period_s: Positive = 10.0  #: time of one turn
 
     @model_validator(mode="after")
     def _does_something(self) -> Hose:

@@ -27,28 +27,28 @@ class Joint(Table):
     body for the rotor of a motor before it, and one for the link after it.
     """
 
-    name: Name
-    kind: Literal["revolute", "prismatic"] = "revolute"
-    parent: Name
-    child: Name
-    origin_m: Vector = (0.0, 0.0)
+    name: Name  #: of the joint, and of its coordinate
+    kind: Literal["revolute", "prismatic"] = "revolute"  #: it turns, or it slides
+    parent: Name  #: the body that carries it
+    child: Name  #: the body that it carries
+    origin_m: Vector = (0.0, 0.0)  #: of the joint frame in the parent's frame
     #: roll, pitch, yaw of the joint frame in the parent's frame (R = Rz Ry Rx); planar modules use yaw only
     rotation_rad: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
     #: in the joint frame; a planar revolute joint always turns about z
     axis: Direction = (0.0, 0.0, 1.0)
     #: of a revolute joint: damping [N m s/rad], friction, and the rate v0 below which the friction fades out
     damping_n_m_s: NotNegative = 0.0
-    friction_n_m: NotNegative = 0.0
-    friction_rate_rad_s: Positive = 1e-2
+    friction_n_m: NotNegative = 0.0  #: Coulomb friction f of a revolute joint
+    friction_rate_rad_s: Positive = 1e-2  #: rate v0 below which that friction fades out
     #: of a prismatic joint: damping [N s/m], friction, and the speed v0 below which the friction fades out
     damping_n_s_m: NotNegative = 0.0
-    friction_n: NotNegative = 0.0
-    friction_speed_m_s: Positive = 1e-3
+    friction_n: NotNegative = 0.0  #: Coulomb friction f of a prismatic joint
+    friction_speed_m_s: Positive = 1e-3  #: speed v0 below which that friction fades out
     #: of a revolute joint: spring [N m/rad] and the angle at which it is slack; of a prismatic one [N/m], [m]
     stiffness_n_m_rad: NotNegative = 0.0
-    slack_rad: float = 0.0
-    stiffness_n_m: NotNegative = 0.0
-    slack_m: float = 0.0
+    slack_rad: float = 0.0  #: angle q0 at which the spring of a revolute joint is slack
+    stiffness_n_m: NotNegative = 0.0  #: spring of a prismatic joint
+    slack_m: float = 0.0  #: position q0 at which the spring of a prismatic joint is slack
 
     @model_validator(mode="after")
     def _resists_in_its_own_units(self) -> Joint:

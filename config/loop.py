@@ -13,8 +13,8 @@ from granite.config.errors import InputError
 class LoopTable(Table):
     """The fixed-rate loop and its requests to the operating system."""
 
-    period_s: Annotated[float, Field(ge=1e-5, le=1.0)] = 0.005
-    duration_s: Positive
+    period_s: Annotated[float, Field(ge=1e-5, le=1.0)] = 0.005  #: of the tick
+    duration_s: Positive  #: of the run
     #: after an overrun: drop the missed ticks, run them at once, or end the run safely
     overrun: Literal["skip", "catch_up", "stop"] = "skip"
     #: the run ends before a command is written later than this after its tick was due; none: 50 periods
@@ -25,10 +25,10 @@ class LoopTable(Table):
     stop_timeout_s: Positive = 0.5
     #: SCHED_FIFO priority, 0 for none
     priority: Annotated[int, Field(ge=0, le=99)] = 80
-    cpu: Annotated[int, Field(ge=0, le=4095)] | None = None
-    lock_memory: bool = True
-    hold_cpu_awake: bool = True
-    freeze_garbage: bool = True
+    cpu: Annotated[int, Field(ge=0, le=4095)] | None = None  #: CPU that the loop is pinned to; none: any
+    lock_memory: bool = True  #: lock the memory of the process (mlockall)
+    hold_cpu_awake: bool = True  #: ask the CPU to stay out of deep sleep (/dev/cpu_dma_latency)
+    freeze_garbage: bool = True  #: no garbage collection in a run
     #: busy-wait this long before each deadline
     spin_s: NotNegative = 0.0
 
@@ -56,6 +56,6 @@ class LoopTable(Table):
 class Recording(Table):
     """The ring between loop and recorder."""
 
-    ring_rows: Annotated[int, Field(ge=16, le=100_000)] = 8192
+    ring_rows: Annotated[int, Field(ge=16, le=100_000)] = 8192  #: rows that the ring holds for a slow disk
     #: in real time, less free space on the disk of the log is the fault `disk_full`
     least_free_mb: NotNegative = 100.0

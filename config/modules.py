@@ -60,23 +60,23 @@ class Flexible(Table):
     All shapes have zero deflection and slope at the base, so the body's frame is the beam's base.
     """
 
-    length_m: Positive
-    line_density_kg_m: Positive
+    length_m: Positive  #: of the beam
+    line_density_kg_m: Positive  #: mass per length
     #: bending stiffness in a planar module
     ei_n_m2: Positive | None = None
     #: in a spatial module, about y (deflection along z) and about z (deflection along y)
     eiy_n_m2: Positive | None = None
-    eiz_n_m2: Positive | None = None
+    eiz_n_m2: Positive | None = None  #: bending stiffness about z, in a spatial module
     #: torsional stiffness, and moment of inertia about the beam's own axis per length
     gj_n_m2: Positive | None = None
-    polar_inertia_kg_m: NotNegative = 0.0
+    polar_inertia_kg_m: NotNegative = 0.0  #: moment of inertia about the beam's own axis, per length
     #: stiffness in stretch, E A
     ea_n: Positive | None = None
     #: number of modes of deflection along y and along z, of twist about x, and of stretch
     modes_y: Modes
-    modes_z: Modes = 0
-    modes_x: Modes = 0
-    modes_stretch: Modes = 0
+    modes_z: Modes = 0  #: number of modes of deflection along z
+    modes_x: Modes = 0  #: number of modes of twist about x
+    modes_stretch: Modes = 0  #: number of modes of stretch
     #: sections resist turning, too, as those of a homogeneous beam: line_density_kg_m EI / EA per length
     rotary_inertia: bool = False
     #: whether bending draws the tip nearer
@@ -92,8 +92,8 @@ class Flexible(Table):
     material_damping_s: NotNegative = 0.0
     #: a body on the tip, which turns with its section: a point, or one with a centre (from the tip) and an inertia
     tip_mass_kg: NotNegative = 0.0
-    tip_com_m: Vector = (0.0, 0.0)
-    tip_inertia_kg_m2: Inertia = 0.0
+    tip_com_m: Vector = (0.0, 0.0)  #: mass centre of the body on the tip, from the tip
+    tip_inertia_kg_m2: Inertia = 0.0  #: inertia of the body on the tip, about its mass centre
 
     @property
     def mass_kg(self) -> float:
@@ -194,11 +194,11 @@ class Body(Table):
     end. Mass, its centre and inertia are then the hub's, and there is no hub where they are left out.
     """
 
-    name: Name
-    flexible: Flexible | None = None
+    name: Name  #: of the body, unique in its module
+    flexible: Flexible | None = None  #: none: a rigid body
     #: 0 of a body that only joins two joints
     mass_kg: NotNegative
-    com_m: Vector = (0.0, 0.0)
+    com_m: Vector = (0.0, 0.0)  #: mass centre in the body's frame
     #: about the mass centre, in body axes: planar a number, spatial (ixx, iyy, izz, ixy, ixz, iyz)
     inertia_kg_m2: Inertia
     #: corners of its outline in the x-y plane of the body, in turn; the solid shape in the plane
@@ -227,9 +227,9 @@ class Body(Table):
 class Point(Table):
     """A named point fixed in a body: a tip, a gripper, a vision target."""
 
-    name: Name
-    body: Name
-    position_m: Vector
+    name: Name  #: of the point, unique in its module
+    body: Name  #: the body in which it is fixed
+    position_m: Vector  #: in the body's frame
     #: roll, pitch, yaw of its axes in the body (R = Rz Ry Rx); they matter to contacts
     rotation_rad: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
 
@@ -237,17 +237,18 @@ class Point(Table):
 class Module(Table):
     """One tree of bodies with its own coordinates."""
 
-    name: Name
-    dimension: Literal["planar", "spatial"]
+    name: Name  #: of the module, unique in the testbed
+    dimension: Literal["planar", "spatial"]  #: motion in the plane, or in space
     #: whether the root body is fixed to the ground or floats
     base: Literal["fixed", "floating"]
     #: pose of a fixed base: position, then roll, pitch, yaw (R = Rz Ry Rx)
     placement_m: Vector = (0.0, 0.0)
+    #: roll, pitch, yaw of a fixed base; a planar one uses yaw alone
     placement_rad: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
-    gravity_m_s2: Vector = (0.0, 0.0)
-    joints: tuple[Joint, ...] = ()
-    bodies: tuple[Body, ...] = Field(min_length=1, max_length=200)
-    points: tuple[Point, ...] = ()
+    gravity_m_s2: Vector = (0.0, 0.0)  #: gravity on the bodies, in world axes
+    joints: tuple[Joint, ...] = ()  #: each carries one body; together a tree
+    bodies: tuple[Body, ...] = Field(min_length=1, max_length=200)  #: the root is the one that no joint carries
+    points: tuple[Point, ...] = ()  #: named points for tips, grips, targets
     #: files that `granite calibrate` wrote, whose values replace those of this table; the log contains them
     calibration: tuple[CalibrationTable, ...] = ()
 

@@ -39,7 +39,7 @@ class MonitorTable(Table):
     #: beside it, in parts of the friction that the joint's own key has: what is not known of it in motion, and what a
     #: joint at rest may hold in addition
     friction_error: NotNegative = 0.5
-    static_friction: NotNegative = 1.5
+    static_friction: NotNegative = 1.5  #: the same for a joint at rest
     #: beyond this multiple of the limit of a joint, or of the disturbance of a root, the run ends; below it the model
     #: is doubted: a warning, then a hold
     stop_ratio: Annotated[float, Field(ge=1)] = 2.0
@@ -50,15 +50,15 @@ class MonitorTable(Table):
     gain_evidence_n_m: dict[Name, Positive] = Field(default_factory=dict)
     #: the limits as numbers, by coordinate, instead of a part of the data sheet
     residual_n: dict[Name, Positive] = Field(default_factory=dict)
-    residual_n_m: dict[Name, Positive] = Field(default_factory=dict)
-    disturbance_n: dict[Name, Positive] = Field(default_factory=dict)
-    disturbance_n_m: dict[Name, Positive] = Field(default_factory=dict)
+    residual_n_m: dict[Name, Positive] = Field(default_factory=dict)  #: the same for moments and torques
+    disturbance_n: dict[Name, Positive] = Field(default_factory=dict)  #: limit of the mean disturbance, by coordinate
+    disturbance_n_m: dict[Name, Positive] = Field(default_factory=dict)  #: the same for moments
     #: mean difference between the age at which poses arrive and latency_s of their data sheet: a warning
     time_stamp_error_s: Positive = 0.015
     #: frames that the counter of a sensor may advance between two ticks
     counter_step: Annotated[int, Field(ge=1)] = 100
     #: change of the reference between two ticks beyond what its own velocity explains
     reference_step_m: Positive = 0.05
-    reference_step_rad: Positive = 0.1
+    reference_step_rad: Positive = 0.1  #: the same for angles
     #: change of a torque between two ticks, as a part of the motor's limit; none: laws that switch may step at will
     torque_step_ratio: Positive | None = None

@@ -113,7 +113,7 @@ FAULTS: dict[str, Fault] = {
 class FaultResponse(Table):
     """The response to a fault; a key that is left out has the value of the fault table."""
 
-    response: Response | None = None
+    response: Response | None = None  #: what the guard does
     #: the fault must last for this long
     lasting_s: NotNegative | None = None
     #: who ends a hold or a float

@@ -24,12 +24,12 @@ class JointFriction(Table):
     spread: Spread = 0.0
     #: largest part by which the seed makes the friction of each joint larger in one direction and smaller in the other
     asymmetry: Spread = 0.0
-    sticks: bool = False
+    sticks: bool = False  #: friction holds a joint at rest
     #: static friction by Coulomb friction; above the joint's friction rate the excess fades out (Stribeck)
     static_ratio: Annotated[float, Field(ge=1)] = 1.0
     #: motion of a joint from rest until it slides, of revolute and of prismatic joints
     presliding_rad: Positive = 1e-3
-    presliding_m: Positive = 1e-5
+    presliding_m: Positive = 1e-5  #: the same of prismatic joints
     #: time constant of the damping of that motion: damping by stiffness
     presliding_damping_s: NotNegative = 0.02
 
@@ -49,10 +49,10 @@ class ConstraintStabilisation(Table):
     errors to the accelerations (Bonaventura 2002, 6.4); `none` leaves the drift.
     """
 
-    method: Literal["projection", "baumgarte", "none"] = "projection"
+    method: Literal["projection", "baumgarte", "none"] = "projection"  #: of keeping closed contacts closed
     #: gains of baumgarte: x''_c gets -stiffness gap - damping slip
     stiffness_1_s2: NotNegative = 100.0
-    damping_1_s: NotNegative = 20.0
+    damping_1_s: NotNegative = 20.0  #: gain of baumgarte on the slip
 
     @field_validator("method", mode="before")
     @classmethod
@@ -64,10 +64,10 @@ class ConstraintStabilisation(Table):
 class Collisions(Table):
     """How solid bodies collide with each other and with zones."""
 
-    stiffness_n_m: Positive = 1e5
+    stiffness_n_m: Positive = 1e5  #: stiffness of the surfaces
     #: speed after a collision by that before it
     restitution: Annotated[float, Field(ge=0.2, le=1)] = 0.5
-    friction: NotNegative = 0.2
+    friction: NotNegative = 0.2  #: Coulomb friction between the surfaces
     #: collisions are part of the experiment: a run with some ends with exit code 0
     allowed: bool = False
 
@@ -75,22 +75,22 @@ class Collisions(Table):
 class Simulation(Table):
     """The plant behind the simulated devices."""
 
-    physics_step_s: Positive = 0.001
+    physics_step_s: Positive = 0.001  #: of the integration of the plant
     #: by coordinate key; others start at zero
     initial: dict[str, float] = Field(default_factory=dict)
     #: where the start does not fit the contacts that are closed: move it to the nearest pose that does, or refuse it
     fit_start: bool = False
-    constraint_stabilisation: ConstraintStabilisation = ConstraintStabilisation()
+    constraint_stabilisation: ConstraintStabilisation = ConstraintStabilisation()  #: against drift of closed contacts
     #: record energy, momentum, gaps and condition, and check them against their limits in the summary
     audit: bool = False
     #: of a flexible link, relative to its length: a start beyond it is refused, a run beyond it warns
     largest_deflection: Positive = 0.1
-    table: GraniteTable = GraniteTable()
-    joint_friction: JointFriction = JointFriction()
+    table: GraniteTable = GraniteTable()  #: slope and drag of the granite
+    joint_friction: JointFriction = JointFriction()  #: how the friction of joints differs from their keys
     #: hoses and cables from the lab to a robot
     hoses: Annotated[tuple[Hose, ...], Field(max_length=10)] = ()
     #: differences of the plant from the controllers' model: changes of keys of the testbed, as in a variant
     plant: dict[str, Any] = Field(default_factory=dict)
-    collisions: Collisions = Collisions()
+    collisions: Collisions = Collisions()  #: of solid bodies and zones
     #: timed events
     events: tuple[EventTable, ...] = ()

@@ -36,29 +36,29 @@ Kind = TypeVar("Kind", bound=Device)
 class Testbed(Table):
     """The whole configuration of a testbed, recorded in every log."""
 
-    name: str
-    title: str
+    name: str  #: for commands and logs
+    title: str  #: one line for lists and plots
     #: purpose: a known platform, an example, or a published system for validation
     use: Literal["platform", "example", "validation"] = "example"
     #: sources of its numbers, and which are ours
     note: str = ""
-    seed: Annotated[int, Field(ge=0, lt=2**64)] = 1
-    loop: LoopTable
-    modules: tuple[Module, ...] = Field(min_length=1, max_length=100)
-    contacts: tuple[Contact, ...] = ()
+    seed: Annotated[int, Field(ge=0, lt=2**64)] = 1  #: of everything random in the simulated lab
+    loop: LoopTable  #: period and duration, requests to the operating system
+    modules: tuple[Module, ...] = Field(min_length=1, max_length=100)  #: robots, arms and objects
+    contacts: tuple[Contact, ...] = ()  #: grips, joints and supports between modules or with the ground
     #: by name; the kind of a device is its name, where none is given
     devices: dict[Name, DevicePart] = Field(default_factory=dict)
     #: none: torques over time, or free motion
     controller: Controller | None = None
     #: as measured; none: the controllers take it to be level
     floor: MeasuredFloor | None = None
-    behaviour: BehaviourPart = part("waypoints")
-    safety: Safety = Safety()
-    simulation: Simulation = Field(default_factory=Simulation)
-    recording: Recording = Recording()
+    behaviour: BehaviourPart = part("waypoints")  #: what the robot is to do
+    safety: Safety = Safety()  #: limits of the guard and its responses
+    simulation: Simulation = Field(default_factory=Simulation)  #: the plant behind simulated devices
+    recording: Recording = Recording()  #: the ring between loop and recorder
     #: how it is tuned; no part of a run, and so in no log
     tuning: TuningTable | None = Field(default=None, exclude=True)
-    operator: OperatorTable = OperatorTable()
+    operator: OperatorTable = OperatorTable()  #: commands to a run
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with other values; cached properties are not copied."""

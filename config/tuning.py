@@ -32,11 +32,11 @@ ScoreRule = Annotated[Literal["mean", "worst"] | Annotated[float, Field(gt=0, lt
 class TunedParameter(Table):
     """A numeric key of the testbed, and the range in which its value is looked for."""
 
-    key: str
+    key: str  #: of the testbed, a number
     #: may be left out where the part declares them: granite tune BED --list
     lower: float | None = None
-    upper: float | None = None
-    scale: Scale | None = None
+    upper: float | None = None  #: upper bound; the part's own where it is left out
+    scale: Scale | None = None  #: how values are spread over the range
     #: value of the first trial; none: that of the testbed
     start: float | None = None
 
@@ -67,14 +67,14 @@ class TuningGoal(Table):
 class TuningObjective(TuningGoal):
     """A number to be made small, or large."""
 
-    direction: Literal["minimise", "maximise"] = "minimise"
+    direction: Literal["minimise", "maximise"] = "minimise"  #: whether small or large is good
 
 
 class TuningConstraint(TuningGoal):
     """A number that must stay within bounds."""
 
-    lower: float | None = None
-    upper: float | None = None
+    lower: float | None = None  #: least value that is allowed
+    upper: float | None = None  #: largest value that is allowed
 
     @model_validator(mode="after")
     def _has_a_bound(self) -> TuningConstraint:
@@ -88,19 +88,19 @@ class TuningConstraint(TuningGoal):
 class PlantSpread(Table):
     """A key of the plant that differs from the controller's model by a random part of its value, uniformly."""
 
-    key: str
-    relative: Annotated[float, Field(gt=0, lt=1)]
+    key: str  #: of the testbed
+    relative: Annotated[float, Field(gt=0, lt=1)]  #: largest part of its value
 
 
 class TuningTable(Table):
     """A tuning session: parameters, objectives, constraints, scenarios."""
 
-    parameters: tuple[TunedParameter, ...] = Field(min_length=1, max_length=100)
-    objectives: tuple[TuningObjective, ...] = Field(min_length=1, max_length=5)
-    constraints: tuple[TuningConstraint, ...] = ()
+    parameters: tuple[TunedParameter, ...] = Field(min_length=1, max_length=100)  #: keys that are tuned
+    objectives: tuple[TuningObjective, ...] = Field(min_length=1, max_length=5)  #: numbers to be made small or large
+    constraints: tuple[TuningConstraint, ...] = ()  #: numbers that must stay within bounds
     #: TPE, CMA-ES (one objective) or NSGA-II
     sampler: Sampler = "tpe"
-    trials: Annotated[int, Field(ge=1, le=1_000_000)] = 100
+    trials: Annotated[int, Field(ge=1, le=1_000_000)] = 100  #: number of trials
     #: trials that are asked for at once: the study depends on it, but not on the number of processes
     round_size: Annotated[int, Field(ge=1, le=1000)] = 4
     #: of the sampler
@@ -117,7 +117,7 @@ class TuningTable(Table):
     plants: Annotated[int, Field(ge=0, le=1000)] = 0
     #: errors within which a move has settled
     settled_m: Positive = 0.005
-    settled_rad: Positive = 0.01
+    settled_rad: Positive = 0.01  #: the same for angles
     #: changes to the testbed for all runs, as of a scenario: a shorter move, say
     changes: dict[str, Any] = Field(default_factory=dict)
 

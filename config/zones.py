@@ -16,8 +16,8 @@ _CORNERS = 48  #: of the drawing of a disc
 class Disc(Table):
     """A disc on the table."""
 
-    position_m: tuple[float, float]
-    radius_m: Positive
+    position_m: tuple[float, float]  #: centre on the table
+    radius_m: Positive  #: of the disc
 
     @model_validator(mode="before")
     @classmethod
@@ -30,11 +30,11 @@ class Disc(Table):
 class KeepOut(Table):
     """A zone: one of a disc, a convex polygon, and another module, which the other modules stay out of."""
 
-    name: Name
-    disc: Disc | None = None
+    name: Name  #: of the zone
+    disc: Disc | None = None  #: the zone as a disc
     #: corners in turn
     polygon_m: tuple[tuple[float, float], ...] = ()
-    module: Name | None = None
+    module: Name | None = None  #: the zone as another module
     #: whether it is a thing that a simulated robot collides with, or only a mark on the table
     solid: bool = True
 

@@ -5,6 +5,7 @@ repository.
 """
 
 import re
+import sys
 from importlib.metadata import version as version_of
 from os.path import normpath
 from pathlib import Path
@@ -17,6 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.ext.napoleon import NumpyDocstring
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
 project = html_title = "Granite"
 author = "The Granite developers"
 release = version = version_of("granite-robotics")
@@ -57,6 +59,14 @@ def _add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
             source[0] += "\n".join(["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""])
 
 
+def _add_keys(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Append the key reference to its page: it follows from the schema of a testbed."""
+    if docname == "docs/keys":
+        from keys import Reference
+
+        source[0] += Reference().page()
+
+
 def _as_restructured_text(app: Sphinx, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
     """Docstrings have NumPy sections, and indented blocks of formulas or code as in Markdown.
 
@@ -90,6 +100,7 @@ def _unlink_ambiguous_types(app: Sphinx, doctree: document) -> None:
 def setup(app: Sphinx) -> None:
     """Connect the above; called by Sphinx."""
     app.connect("source-read", _add_contents)
+    app.connect("source-read", _add_keys)
     app.connect("autodoc-process-docstring", _as_restructured_text)
     app.connect("autodoc-process-signature", _hide_signature)
     app.connect("doctree-read", _unlink_ambiguous_types)

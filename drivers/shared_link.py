@@ -112,7 +112,7 @@ class LinkTable(Table):
     #: built as `Link(options, period_s)`
     Link: ClassVar[Any]
 
-    port: PortPath
+    port: PortPath  #: of the link, such as /dev/ttyACM0 or a path that udev keeps
 
 
 class SharedLinks(dict[tuple[type, str], SharedLink]):

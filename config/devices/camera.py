@@ -21,8 +21,8 @@ Point = tuple[float, float]
 class ViewTable(Table):
     """Lens and plane, as the calibration writes them."""
 
-    focal_px: Positive
-    centre_px: Point
+    focal_px: Positive  #: focal length
+    centre_px: Point  #: principal point in the image
     #: k1, k2, p1, p2, k3 as OpenCV orders them
     distortion: tuple[float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0)
     #: row by row, from directions (x/z, y/z) to the plane of the targets [m]
@@ -36,23 +36,23 @@ class PlateTable(Table):
 
     #: round dots, brighter than the plate, or a checkerboard, whose inner corners count
     pattern: Literal["dots", "checkerboard"] = "dots"
-    columns: Annotated[int, Field(ge=2, le=200)] = 12
-    rows: Annotated[int, Field(ge=2, le=200)] = 9
-    pitch_m: Positive = 0.1
+    columns: Annotated[int, Field(ge=2, le=200)] = 12  #: dots or inner corners in a row
+    rows: Annotated[int, Field(ge=2, le=200)] = 9  #: number of rows
+    pitch_m: Positive = 0.1  #: distance of neighbours
 
 
 class Target(Table):
     """A round target on a body: white at its centre, fading to black at its edge."""
 
-    position_m: Point
-    radius_m: Positive = 0.012
+    position_m: Point  #: of its centre
+    radius_m: Positive = 0.012  #: from its centre to its edge
 
 
 class Tag(Table):
     """A printed AprilTag at the origin of the body, its upper edge along +y."""
 
-    id: Annotated[int, Field(ge=0, le=10_000)] = 0
-    family: Literal["16h5", "25h9", "36h10", "36h11"] = "36h11"
+    id: Annotated[int, Field(ge=0, le=10_000)] = 0  #: number of the tag within its family
+    family: Literal["16h5", "25h9", "36h10", "36h11"] = "36h11"  #: family of AprilTags
     #: side of the black square
     size_m: Positive
 
@@ -60,9 +60,9 @@ class Tag(Table):
 class Reflection(Table):
     """A spot that is no target, such as the reflection of a lamp."""
 
-    position_m: Point
-    radius_m: Positive = 0.012
-    peak_counts: Positive = 255.0
+    position_m: Point  #: on the plane of the targets
+    radius_m: Positive = 0.012  #: radius of the spot
+    peak_counts: Positive = 255.0  #: grey level of its centre above the background
 
 
 class CameraErrors(VisionErrors):
@@ -72,13 +72,13 @@ class CameraErrors(VisionErrors):
     view: ViewTable | None = None
     #: of a target's centre above the background
     peak_counts: Positive = 190.0
-    background_counts: NotNegative = 20.0
+    background_counts: NotNegative = 20.0  #: grey level of the background
     #: change of the background over the width of the image
     background_slope_counts: float = 10.0
-    read_noise_counts: NotNegative = 1.2
+    read_noise_counts: NotNegative = 1.2  #: noise of every pixel, one sigma
     #: true photon noise: electrons per count of 8 bit; none: no photon noise
     electrons_per_count: Positive | None = 40.0
-    reflections: tuple[Reflection, ...] = ()
+    reflections: tuple[Reflection, ...] = ()  #: bright spots that are no targets
 
 
 class Camera(Vision):
@@ -98,7 +98,7 @@ class Camera(Vision):
     plate: PlateTable = PlateTable()
     #: on the body, in its axes from its origin or `point`; none where it has a tag
     targets: tuple[Target, ...] = ()
-    tag: Tag | None = None
+    tag: Tag | None = None  #: a printed tag in place of targets
     simulated: CameraErrors = CameraErrors()
 
     @property

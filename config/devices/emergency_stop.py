@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class PressedButton(Table):
     """When somebody presses the simulated one; it stays pressed."""
 
-    pressed_at_s: NotNegative | None = None
+    pressed_at_s: NotNegative | None = None  #: time at which it is pressed; none: never
 
 
 class EmergencyStop(Device):
@@ -23,7 +23,7 @@ class EmergencyStop(Device):
 
     role: ClassVar[Literal["sensor", "actuator"]] = "sensor"
 
-    simulated: PressedButton = PressedButton()
+    simulated: PressedButton = PressedButton()  #: behaviour of the simulated button
 
     def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
         """Whether it is pressed."""

@@ -22,7 +22,7 @@ AXES = {"planar": ("fx", "fy", "mz"), "spatial": ("fx", "fy", "fz", "mx", "my", 
 class ForceGauge(Table):
     """The gauge at one contact."""
 
-    contact: Name
+    contact: Name  #: name of the contact
     #: which components it measures; none given: all forces
     axes: tuple[Axis, ...] = ()
 
@@ -30,11 +30,11 @@ class ForceGauge(Table):
 class ForceGauges(Gauge):
     """Gauges behind one converter; components are in the axes of the body of the contact's first side."""
 
-    units: tuple[ForceGauge, ...] = Field(min_length=1)
-    range_n: Positive = 20.0
-    range_n_m: Positive = 2.0
-    noise_n: NotNegative = 0.01
-    noise_n_m: NotNegative = 1e-3
+    units: tuple[ForceGauge, ...] = Field(min_length=1)  #: the gauges, in the order of the signals
+    range_n: Positive = 20.0  #: measuring range of forces, either sign
+    range_n_m: Positive = 2.0  #: measuring range of moments, either sign
+    noise_n: NotNegative = 0.01  #: noise of forces, one sigma
+    noise_n_m: NotNegative = 1e-3  #: noise of moments, one sigma
 
     @model_validator(mode="after")
     def _one_gauge_at_a_contact(self) -> ForceGauges:

@@ -26,7 +26,7 @@ _SINGULAR = 1e-6
 class GaugeErrors(Table):
     """Errors that the seed draws, each uniform up to its bound; `perfect` has none, no noise and no quantisation."""
 
-    perfect: bool = False
+    perfect: bool = False  #: the true value, without noise or quantisation
     #: of every signal at rest, as a part of its range; a tare removes it
     offset_ratio: Part = 0.0
     #: of the reading, as a part of it
@@ -66,7 +66,7 @@ class Gauge(Device):
 
     #: frames a second; none: one at every tick
     rate_hz: Rate | None = None
-    converter_bits: Annotated[int, Field(ge=4, le=32)] = 16
+    converter_bits: Annotated[int, Field(ge=4, le=32)] = 16  #: resolution of the converter over its range
     #: the mean reading of this time after the first frame, with the actuators at rest, counts as zero; 0: no tare
     tare_s: Delay = 0.2
     #: time constant of the low-pass filter behind the tare

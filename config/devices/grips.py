@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 class GripCompliance(Table):
     """Springs and dampers between the two sides of a closed grip, and friction along the rotations it leaves free."""
 
-    stiffness_n_m: Positive
-    damping_n_s_m: NotNegative = 0.0
+    stiffness_n_m: Positive  #: spring along held translations
+    damping_n_s_m: NotNegative = 0.0  #: damping along held translations
     #: of grips that hold rotations
     stiffness_n_m_rad: NotNegative = 0.0
-    damping_n_m_s_rad: NotNegative = 0.0
+    damping_n_m_s_rad: NotNegative = 0.0  #: damping of held rotations
     #: largest force, beyond which the held part slips; none: unlimited
     holding_n: Positive | None = None
     #: against free rotations; it fades out below the rate
     friction_n_m: NotNegative = 0.0
-    friction_rate_rad_s: Positive = 0.01
+    friction_rate_rad_s: Positive = 0.01  #: rate below which the friction fades out
 
 
 class Grips(Device):

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 class GyroErrors(Table):
     """`perfect` reports the true rate."""
 
-    perfect: bool = False
+    perfect: bool = False  #: the true rate, without noise or quantisation
     #: of the rate at rest at the start; the seed adds a Gaussian number of that deviation
     bias_rad_s: float = 0.0
-    bias_deviation_rad_s: NotNegative = 0.0
+    bias_deviation_rad_s: NotNegative = 0.0  #: deviation of the bias that the seed adds
     #: random walk of the bias: its deviation after one second, which grows with the root of time
     bias_walk_rad_s_per_rts: NotNegative = 0.0
     #: of the measured rate over the true one
@@ -39,12 +39,12 @@ class Gyro(Device):
 
     #: may be left out where one module floats
     module: Name | None = None
-    noise_rad_s: NotNegative = 5e-4
-    range_rad_s: Positive = 4.0
-    converter_bits: Annotated[int, Field(ge=8, le=32)] = 16
+    noise_rad_s: NotNegative = 5e-4  #: noise of a reading, one sigma
+    range_rad_s: Positive = 4.0  #: measuring range, either sign
+    converter_bits: Annotated[int, Field(ge=8, le=32)] = 16  #: resolution of the converter over its range
     #: unknown bias at the start (one sigma), and its random walk: the deviation after one second
     bias_rad_s: NotNegative = 0.02
-    bias_walk_rad_s_per_rts: NotNegative = 1e-5
+    bias_walk_rad_s_per_rts: NotNegative = 1e-5  #: random walk of the bias: its deviation after one second
     #: mean difference from the estimated rate, over `safety.monitor.window_s`, beyond which sensors contradict each
     #: other: bias and error of scale are part of it
     disagreement_rad_s: Positive = 0.05

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class JointSensorErrors(Table):
     """`perfect` has no noise, offset, eccentricity and quantisation. The rate filter is the sensor's own and stays."""
 
-    perfect: bool = False
+    perfect: bool = False  #: true angles and rates
     #: by joint; the seed draws the others, with the deviation `angle_offset_rad`
     offset_rad: dict[str, float] = Field(default_factory=dict)
     #: amplitude of the error of an angle over a turn, from a disc or resolver that is not centred on its joint
@@ -33,7 +33,7 @@ class JointSensorErrors(Table):
 class JointResponse(Table):
     """Response of the sensor of a joint: reading = offset + scale * angle, and a cubic term."""
 
-    offset_rad: float = 0.0
+    offset_rad: float = 0.0  #: reading at angle zero
     #: reading per radian
     scale: Positive = 1.0
     #: deviation from the straight line at the end of the range, as a part of it
@@ -48,12 +48,12 @@ class JointDevice(Device):
     #: whether the first signals are the angles
     has_angles: ClassVar[bool] = True
 
-    joints: tuple[Name, ...] = Field(min_length=1)
+    joints: tuple[Name, ...] = Field(min_length=1)  #: names of the joints, in the order of the signals
     #: frames a second; none: one at every tick
     rate_hz: Rate | None = None
     #: 0: the sensor gives the rate itself
     filter_a_rad_s: NotNegative = 0.0
-    filter_b_rad_s: NotNegative = 0.0
+    filter_b_rad_s: NotNegative = 0.0  #: second corner of the rate filter ab s/((s+a)(s+b)); 0: no filter
     #: noise added behind the rate filter
     rate_noise_rad_s: NotNegative = 2e-3
 
@@ -101,12 +101,12 @@ class JointDevice(Device):
 class JointSensors(JointDevice):
     """RVDTs with an analogue rate filter ab s/((s+a)(s+b)) behind each (Stanford report, section 2.2)."""
 
-    angle_noise_rad: NotNegative = 2e-4
+    angle_noise_rad: NotNegative = 2e-4  #: noise of an angle, one sigma
     #: unknown constant offset of each angle (one sigma): no measurement reduces it, so it stays in the deviation
     angle_offset_rad: NotNegative = 0.0
     #: full range of the converter, centred on zero, and its number of bits
     range_rad: Positive = tau
-    converter_bits: Annotated[int, Field(ge=4, le=32)] = 16
+    converter_bits: Annotated[int, Field(ge=4, le=32)] = 16  #: resolution of the converter over `range_rad`
     #: of the time of a frame (one sigma): the angle of a joint that turns is uncertain by its rate times this
     time_deviation_s: Annotated[float, Field(ge=0, le=0.1)] = 0.0
     #: as calibrated, by joint; the others read the angle itself

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 class Wheel(Motor):
     """The motor of a wheel; at `rate_limit_rad_s` it has no torque left to drive it faster."""
 
-    rate_limit_rad_s: Positive
+    rate_limit_rad_s: Positive  #: largest rate relative to the vehicle
 
 
 class MomentumWheels(Motors):
     """Wheels that are commanded together; their set points are torques, and they can brake at any rate."""
 
-    units: tuple[Wheel, ...] = Field(min_length=1)
+    units: tuple[Wheel, ...] = Field(min_length=1)  #: the wheels, in the order of the commands
 
     def describe(self, bed: Testbed) -> list[str]:
         """The limits of each."""

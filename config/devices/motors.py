@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Motor(Table):
     """A torque motor on a joint."""
 
-    joint: Name
-    torque_limit_n_m: Positive
+    joint: Name  #: the joint that it drives
+    torque_limit_n_m: Positive  #: largest torque at the joint, either sign
 
 
 class Gear(Table):
@@ -29,7 +29,7 @@ class Gear(Table):
 
     #: play from one flank to the other, at the joint
     backlash_rad: NotNegative = 0.0
-    stiffness_n_m_rad: Positive
+    stiffness_n_m_rad: Positive  #: stiffness of the flanks, at the joint
     #: of the rotor, counted at the joint: times the square of the gear's ratio
     rotor_inertia_kg_m2: Positive
     #: part by which flanks push more for each radian a second at which they are pressed
@@ -45,10 +45,10 @@ class MotorErrors(Table):
     gain_error: Spread = 0.0
     #: amplitude as a part of the torque, sinusoidal over the angle; the seed draws the phase
     ripple_ratio: Spread = 0.0
-    ripple_per_turn: Positive = 6.0
+    ripple_per_turn: Positive = 6.0  #: periods of the ripple in a turn
     #: amplitude, whatever the torque is, sinusoidal over the angle; the seed draws the phase
     cogging_n_m: NotNegative = 0.0
-    cogging_per_turn: Positive = 12.0
+    cogging_per_turn: Positive = 12.0  #: periods of the cogging in a turn
     #: by back-EMF the limit of the torque falls to zero at this rate; a motor that brakes has all of it
     no_load_rate_rad_s: Positive | None = None
     #: time constant in which the torque follows its command (first order); none: at once
@@ -63,7 +63,7 @@ class Motors(Device):
     role: ClassVar[Literal["sensor", "actuator"]] = "actuator"
     clamps: ClassVar[bool] = True
 
-    units: tuple[Motor, ...] = Field(min_length=1)
+    units: tuple[Motor, ...] = Field(min_length=1)  #: the motors, in the order of the commands
     #: torque at the joint per newton metre of command, as calibrated, by joint; default 1
     torque_gain: dict[str, Positive] = Field(default_factory=dict)
     #: how the simulated ones differ from this data sheet

@@ -31,9 +31,9 @@ class Pressure(Device):
     regulated_pa: Positive | None = None
     #: below this it is a fault: low_pressure
     low_pa: NotNegative = 5e5
-    noise_pa: NotNegative = 1e3
-    range_pa: Positive = 1.6e6
-    converter_bits: Annotated[int, Field(ge=8, le=32)] = 12
+    noise_pa: NotNegative = 1e3  #: noise of a reading, one sigma
+    range_pa: Positive = 1.6e6  #: measuring range from zero
+    converter_bits: Annotated[int, Field(ge=8, le=32)] = 12  #: resolution of the converter over its range
 
     @property
     def step_pa(self) -> float:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class StrainGauge(Table):
     """A gauge on the surface of a link."""
 
-    name: Name
+    name: Name  #: of the signal
     #: the flexible body, with its module's name before it where a testbed has several
     link: Name
     #: direction of the deflection that strains it
@@ -32,9 +32,9 @@ class StrainGauge(Table):
 class StrainGauges(Gauge):
     """Gauges behind one converter."""
 
-    units: tuple[StrainGauge, ...] = Field(min_length=1)
-    range_strain: Positive = 2e-3
-    noise_strain: NotNegative = 1e-6
+    units: tuple[StrainGauge, ...] = Field(min_length=1)  #: the gauges, in the order of the signals
+    range_strain: Positive = 2e-3  #: measuring range, either sign
+    noise_strain: NotNegative = 1e-6  #: noise of a reading, one sigma
 
     @model_validator(mode="after")
     def _names_differ(self) -> StrainGauges:

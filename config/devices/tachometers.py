@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class TachometerErrors(Table):
     """`perfect` has no noise and no error of scale."""
 
-    perfect: bool = False
+    perfect: bool = False  #: the true rates
     #: of the measured rate over the true one
     scale: Positive = 1.0
 

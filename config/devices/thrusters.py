@@ -32,9 +32,9 @@ _PENDING = 100
 class Valve(Table):
     """Response of the valves: dead time, linear rise and fall, and the minimum pulse."""
 
-    delay_s: Delay = 0.004
-    rise_s: Delay = 0.003
-    minimum_on_s: Delay = 0.01
+    delay_s: Delay = 0.004  #: dead time from command to thrust
+    rise_s: Delay = 0.003  #: time of the linear rise, and of the fall
+    minimum_on_s: Delay = 0.01  #: shortest pulse
 
 
 class Thruster(Table):
@@ -43,10 +43,10 @@ class Thruster(Table):
     # In a file the thrust may be left out where the device has one for all.
     model_config = ConfigDict(json_schema_extra={"required": ["name", "position_m", "direction"]})
 
-    name: Name
-    position_m: Vector
-    direction: Direction
-    thrust_n: Positive
+    name: Name  #: of the thruster
+    position_m: Vector  #: of the nozzle on the root body
+    direction: Direction  #: of the force on the body, not of the jet
+    thrust_n: Positive  #: nominal thrust with a full supply; default: that of the device
     #: no thrust, and the controller knows it
     failed: bool = False
 
@@ -65,7 +65,7 @@ class Plume(Table):
 class ThrusterErrors(Table):
     """`ideal` delivers any thrust between zero and nominal, without delay, limit of the tank or other errors."""
 
-    ideal: bool = False
+    ideal: bool = False  #: any thrust from zero to nominal, without delay, tank or other errors
     #: impulse in the full tank [N s]; thrust is proportional to the rest. None: constant pressure.
     tank_n_s: Positive | None = None
     #: part of the tank below which the pressure is less than that of the regulator, which keeps thrust constant above
@@ -92,14 +92,14 @@ class Thrusters(Device):
 
     #: may be left out where one module floats
     module: Name | None = None
-    valve: Valve = Valve()
-    specific_impulse_s: Positive = 60.0
+    valve: Valve = Valve()  #: response of the valves
+    specific_impulse_s: Positive = 60.0  #: for the propellant that a run needs
     #: of the units without their own
     thrust_n: Positive | None = None
     #: part of the thrust that every further open valve takes from all, because they share one supply, as far as the
     #: controllers know it
     shared_drop: Spread = 0.0
-    units: tuple[Thruster, ...] = Field(min_length=1)
+    units: tuple[Thruster, ...] = Field(min_length=1)  #: the thrusters, in the order of the commands
     #: how the simulated ones differ from this data sheet
     simulated: ThrusterErrors = ThrusterErrors()
 

@@ -40,18 +40,18 @@ class MarkerSwaps(Episodes):
 class VisionErrors(Table):
     """`perfect` reports the true pose at every tick at once."""
 
-    perfect: bool = False
-    latency_jitter_s: Delay = 0.0
+    perfect: bool = False  #: the true pose at every tick, at once
+    latency_jitter_s: Delay = 0.0  #: largest deviation of the latency of a frame, either way
     #: the mean latency goes to and fro by so much, as a sine whose phase the seed draws
     latency_wander_s: Delay = 0.0
-    latency_wander_period_s: Positive = 60.0
+    latency_wander_period_s: Positive = 60.0  #: period of that sine
     #: largest offset of the camera's clock at the start, and largest error of its rate; the seed draws both
     clock_offset_s: Delay = 0.0
-    clock_drift_ppm: Annotated[float, Field(ge=0, le=1e4)] = 0.0
-    dropout_probability: Probability = 0.0
+    clock_drift_ppm: Annotated[float, Field(ge=0, le=1e4)] = 0.0  #: largest error of the rate of the camera's clock
+    dropout_probability: Probability = 0.0  #: part of the frames that are lost
     #: all frames are lost for a while
     bursts: Episodes | None = None
-    swaps: MarkerSwaps | None = None
+    swaps: MarkerSwaps | None = None  #: markers that are taken for each other
     #: noise is Student's t with so many degrees of freedom and the same deviation; none: Gaussian
     tail_freedom: Annotated[float, Field(gt=2, le=1000)] | None = None
 
@@ -81,10 +81,10 @@ class Vision(Device):
     body: Name | None = None
     #: a point of that module, where the target is; none: the origin of the body
     point: Name | None = None
-    rate_hz: Rate = 60.0
-    latency_s: Delay = 0.03
-    position_noise_m: NotNegative = 5e-4
-    heading_noise_rad: NotNegative = 1e-3
+    rate_hz: Rate = 60.0  #: frames a second
+    latency_s: Delay = 0.03  #: mean time from exposure to arrival
+    position_noise_m: NotNegative = 5e-4  #: noise of a position, one sigma
+    heading_noise_rad: NotNegative = 1e-3  #: noise of a heading, one sigma
     #: how the simulated one differs from this data sheet
     simulated: VisionErrors = VisionErrors()
 

@@ -59,14 +59,14 @@ class CatchObject(StateMachine):
         machine: ClassVar[tuple[StateNote, ...]] = STATES
         #: of the base in transit
         velocity_m_s: tuple[float, float]
-        accelerate_s: Positive = 4.0
+        accelerate_s: Positive = 4.0  #: time in which the base gains that velocity
         #: from the first joint of the arm to the grip
         reach_m: Positive = 0.5
-        reach_s: Positive = 2.5
-        stop_s: Positive = 6.0
+        reach_s: Positive = 2.5  #: time in which the arm reaches for the grip
+        stop_s: Positive = 6.0  #: time in which base and arms stop with the object
         #: the hand closes where it is nearer to the grip and slower relative to it, by the estimate
         close_m: Positive = 1.5e-3
-        close_m_s: Positive = 2e-3
+        close_m_s: Positive = 2e-3  #: relative speed below which the hand closes
         #: a grip that is further from its hand, by the estimate, is not held, whatever the hand reports
         lost_m: Positive = 0.02
 

@@ -69,30 +69,30 @@ class Docking(StateMachine):
         machine: ClassVar[tuple[StateNote, ...]] = STATES
         #: goal of the docked flight: pose of the base of the other; none: both stay
         goal_m: tuple[float, float] | None = None
-        goal_rad: Angle | None = None
-        approach_s: Positive = 25.0
-        close_in_s: Positive = 12.0
-        back_off_s: Positive = 12.0
-        settle_s: Positive = 4.0
-        fly_s: Positive = 20.0
-        hold_s: NotNegative = 5.0
+        goal_rad: Angle | None = None  #: heading at the goal
+        approach_s: Positive = 25.0  #: time to the entrance of the corridor
+        close_in_s: Positive = 12.0  #: time through the corridor
+        back_off_s: Positive = 12.0  #: time back along the corridor
+        settle_s: Positive = 4.0  #: time in which both come to rest, docked
+        fly_s: Positive = 20.0  #: time of the docked flight
+        hold_s: NotNegative = 5.0  #: time at the goal
         #: length of the corridor, and how far beside its axis and beside its direction the port may be
         corridor_m: Positive = 0.2
-        beside_m: Positive = 0.015
-        beside_rad: Positive = 0.04
+        beside_m: Positive = 0.015  #: largest distance from the axis of the corridor
+        beside_rad: Positive = 0.04  #: largest angle from its direction
         #: at the entrance the errors must be smaller than this for `align_s`
         align_m: Positive = 4e-3
-        align_rad: Positive = 0.01
-        align_s: Positive = 1.0
+        align_rad: Positive = 0.01  #: largest angle at the entrance
+        align_s: Positive = 1.0  #: time for which the errors must be that small
         #: the ports close where they are nearer, straighter and slower than this, by the estimate
         close_m: Positive = 1.2e-3
-        close_rad: Positive = 2e-3
-        close_m_s: Positive = 4e-3
+        close_rad: Positive = 2e-3  #: angle below which the ports close
+        close_m_s: Positive = 4e-3  #: relative speed below which the ports close
         #: how long they may take to close
         grip_s: Positive = 0.2
         #: ports further from each other, by the estimate, do not hold, whatever they report
         lost_m: Positive = 0.02
-        attempts: Annotated[int, Field(ge=1)] = 3
+        attempts: Annotated[int, Field(ge=1)] = 3  #: how often it may approach
 
     def __init__(self, options: Options, model: ControlModel) -> None:
         super().__init__(options, model)

@@ -49,14 +49,14 @@ class FollowPath(TimedPath):
         path: str
         #: of a function: it is called from 0 to this time, at steps of `sample_s`
         duration_s: Positive | None = None
-        sample_s: Positive = 0.05
+        sample_s: Positive = 0.05  #: step of the samples of a function
         #: of a file: longest step between two rows; none: ten usual ones
         gap_s: Positive | None = None
         #: time from the pose at the start to the first sample
         approach_s: Positive = 2.0
         #: the first sample may be so far from the start of the robot
         start_m: Positive = 0.05
-        start_rad: Positive = 0.1
+        start_rad: Positive = 0.1  #: the same for angles
         #: time at the last sample until the path is done
         hold_s: NotNegative = 0.0
         #: refuse a path that the actuators or the limits of `safety` do not allow; false: the guard ends such a run

@@ -33,9 +33,9 @@ _SAME_S = 1e-3
 class Follower(Table):
     """A module and its place in the frame of the leader's base."""
 
-    module: Name
-    offset_m: tuple[float, float]
-    heading_rad: Angle = 0.0
+    module: Name  #: that follows
+    offset_m: tuple[float, float]  #: from the leader's base, in its axes
+    heading_rad: Angle = 0.0  #: relative to the leader's
 
 
 class Formation(TimedPath):
@@ -48,8 +48,8 @@ class Formation(TimedPath):
             {"kind", "leader", "followers", "waypoints", "approach_s", "hold_s", "check_moves", "stretch"}
         )
 
-        leader: Name
-        followers: Annotated[tuple[Follower, ...], Field(min_length=1)]
+        leader: Name  #: module that flies the waypoints
+        followers: Annotated[tuple[Follower, ...], Field(min_length=1)]  #: modules with their places
         #: of the leader
         waypoints: Annotated[tuple[Waypoint, ...], Field(min_length=1)]
         #: in which the followers go to their places

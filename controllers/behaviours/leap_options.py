@@ -53,8 +53,8 @@ STATES = (
 class CrawlStep(Table):
     """One hand moves from a contact to another one."""
 
-    open: Name
-    close: Name
+    open: Name  #: contact that is let go
+    close: Name  #: contact that takes hold next
 
 
 class LeapOptions(StateMachine.Options):
@@ -67,27 +67,27 @@ class LeapOptions(StateMachine.Options):
     catch: Groups = Field(min_length=1)
     #: of the base when it leaves the bar
     velocity_m_s: tuple[float, float]
-    turn_rad: Angle = np.pi
+    turn_rad: Angle = np.pi  #: angle by which the vehicle turns in flight
     #: arms in flight, by coordinate key; others keep their angles
     folded: dict[str, float] = Field(default_factory=dict)
     #: base before the push, by coordinate key; others keep their value
     crouched: dict[str, float] = Field(default_factory=dict)
     #: of the mass centre from the middle of the caught grips, along the flight; none: as at the release
     catch_distance_m: Positive | None = None
-    hold_s: Positive = 1.0
-    crouch_s: Positive = 3.0
-    push_s: Positive = 4.0
+    hold_s: Positive = 1.0  #: time at rest before the crouch
+    crouch_s: Positive = 3.0  #: time of the crouch
+    push_s: Positive = 4.0  #: time of the push
     #: between groups that let go, and between groups that take hold
     group_s: Positive = 0.2
-    fold_s: Positive = 2.0
-    reach_s: Positive = 2.5
-    settle_s: Positive = 4.0
+    fold_s: Positive = 2.0  #: time in which the arms fold
+    reach_s: Positive = 2.5  #: time in which the arms reach for the grips
+    settle_s: Positive = 4.0  #: time in which the vehicle brakes after the catch
     #: along the bar, when the vehicle has settled
     crawl: tuple[CrawlStep, ...] = ()
-    crawl_s: Positive = 2.0
+    crawl_s: Positive = 2.0  #: time of one step of the crawl
     #: a hand closes where it is nearer to its grip and slower, by the estimate
     close_m: Positive = 1.5e-3
-    close_m_s: Positive = 2e-3
+    close_m_s: Positive = 2e-3  #: relative speed below which a hand closes
     #: a hand further from its bar, by the estimate, does not hold it, whatever it reports
     lost_m: Positive = 0.02
 

@@ -29,8 +29,8 @@ from granite.mrds.tolerances import SAME_TIME_S
 class ObjectLeg(Table):
     """Move and turn in `duration_s`, then stay for `hold_s`."""
 
-    duration_s: Positive
-    hold_s: NotNegative = 0.0
+    duration_s: Positive  #: time of the motion
+    hold_s: NotNegative = 0.0  #: time at rest after it
     #: accelerate by half a sine for that time, coast and decelerate; without it the leg has minimum jerk
     ramp_s: Positive | None = None
     #: displacement, world axes
@@ -52,7 +52,7 @@ class ObjectPath(TimedPath):
 
         #: may be left out where the controller knows one object
         object: Name | None = None
-        legs: tuple[ObjectLeg, ...] = Field(min_length=1)
+        legs: tuple[ObjectLeg, ...] = Field(min_length=1)  #: of the path, in turn
 
     def __init__(self, options: Options, model: ControlModel) -> None:
         objects = [m.name for m in model.floating if m.dimension == "spatial"]

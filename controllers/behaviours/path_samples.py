@@ -32,8 +32,8 @@ _NUMBER = (int, float, np.floating, np.integer)
 class Column(Table):
     """The values of one quantity in every row."""
 
-    key: str
-    values: tuple[float, ...]
+    key: str  #: of the quantity
+    values: tuple[float, ...]  #: one in every row
 
 
 class Samples(Table):
@@ -41,7 +41,7 @@ class Samples(Table):
 
     #: the file or function that they were read from
     source: str
-    columns: tuple[Column, ...]
+    columns: tuple[Column, ...]  #: the time first
 
 
 def is_function(path: str) -> bool:

@@ -74,27 +74,27 @@ class PickAndPlace(StateMachine):
         contacts: tuple[Name, ...] = Field(min_length=1)
         #: pose of the object at the end
         goal_m: tuple[float, float]
-        goal_rad: Angle
-        reach_s: Positive = 4.0
-        close_in_s: Positive = 3.0
-        carry_s: Positive = 10.0
-        settle_s: Positive = 1.0
-        still_s: Positive = 2.0
-        retreat_s: Positive = 2.0
-        stop_s: Positive = 1.0
+        goal_rad: Angle  #: heading of the object at the end
+        reach_s: Positive = 4.0  #: time to the places before the grips
+        close_in_s: Positive = 3.0  #: time from there to the grips
+        carry_s: Positive = 10.0  #: time of the carried motion
+        settle_s: Positive = 1.0  #: time at the goal in `place` before the arms hold still
+        still_s: Positive = 2.0  #: time for which the arms hold still in the state `settle`
+        retreat_s: Positive = 2.0  #: time of the retreat
+        stop_s: Positive = 1.0  #: time in which the object comes to rest after a slip
         #: from the grip to the place before it, and to that of the retreat
         before_m: Positive = 0.05
         #: the hands close where all are nearer to their grips and slower relative to them, by the estimate
         close_m: Positive = 1.5e-3
-        close_m_s: Positive = 5e-3
+        close_m_s: Positive = 5e-3  #: relative speed below which the hands close
         #: how often the object may be placed
         tries: Annotated[int, Field(ge=1)] = 4
         #: the object is at the goal where its errors, filtered with half the time of the state, are smaller: in `place`
         place_m: Positive = 4e-4
-        place_rad: Positive = 2e-3
+        place_rad: Positive = 2e-3  #: the same for its heading
         #: the same in `settle`
         release_m: Positive = 7e-4
-        release_rad: Positive = 3e-3
+        release_rad: Positive = 3e-3  #: the same for its heading
         #: how long a grip may leave its friction cone
         slip_s: Positive = 0.1
         #: how long a hand may take to close

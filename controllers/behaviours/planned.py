@@ -50,17 +50,17 @@ class PlannedPath(TimedPath):
         target: dict[str, float]
         #: least impulse in `duration_s`, least time, or least impulse + `time_weight_n` times the duration
         objective: Literal["propellant", "time", "blend"] = "propellant"
-        duration_s: Positive | None = None
-        longest_s: Positive = 60.0
-        time_weight_n: Positive = 0.5
+        duration_s: Positive | None = None  #: of the path; none: chosen up to `longest_s`
+        longest_s: Positive = 60.0  #: longest duration where `duration_s` is not given
+        time_weight_n: Positive = 0.5  #: weight of the duration, for `blend`
         #: from the pose at the start to the first sample
         approach_s: Positive = 0.5
         #: time at the target until the path is done
         hold_s: NotNegative = 0.0
         #: part of the thrust that the plan uses
         thrust_ratio: Annotated[float, Field(gt=0, le=1)] = 0.8
-        joint_rate_rad_s: Positive = 1.0
-        joint_acceleration_rad_s2: Positive = 1.0
+        joint_rate_rad_s: Positive = 1.0  #: largest rate of a joint
+        joint_acceleration_rad_s2: Positive = 1.0  #: largest acceleration of a joint
         #: intervals of the path, in each of which thrust is linear
         nodes: Annotated[int, Field(ge=10, le=400)] = 80
         #: the plan; it replaces the solver in a log

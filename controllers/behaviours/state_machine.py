@@ -273,7 +273,7 @@ class StateMachine:
 class OneContactOptions(StateMachine.Options):
     """Of a machine that closes and opens one contact."""
 
-    contact: Name
+    contact: Name  #: name of the contact
 
     @model_validator(mode="before")
     @classmethod

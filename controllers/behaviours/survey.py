@@ -35,7 +35,7 @@ class Survey(WaypointBehaviour):
         area_m: tuple[float, float, float, float] | None = None
         #: greatest distance of two lanes: at most half of the shortest wave
         lane_m: Positive = 0.3
-        speed_m_s: Positive = 0.1
+        speed_m_s: Positive = 0.1  #: speed along a lane
 
         def area(self, bed: Testbed) -> tuple[float, float, float, float]:
             """The area.

@@ -44,9 +44,9 @@ class Waypoint(Table):
 
     #: whose list it belongs to: each module follows its own, in its own time; none: all move together
     module: Name | None = None
-    duration_s: Positive
-    hold_s: NotNegative = 0.0
-    ramp_s: Positive | None = None
+    duration_s: Positive  #: time of the move
+    hold_s: NotNegative = 0.0  #: time at the target
+    ramp_s: Positive | None = None  #: time of acceleration, and of deceleration; none: minimum jerk
     #: by coordinate key, for instance base_x_m or elbow_rad; others keep their value
     target: dict[str, float]
 
@@ -64,7 +64,7 @@ class WaypointBehaviour(TimedPath):
 
         arguments: ClassVar[frozenset[str]] = frozenset({"kind", "waypoints", "ramps", "check_moves", "stretch"})
 
-        waypoints: tuple[Waypoint, ...] = ()
+        waypoints: tuple[Waypoint, ...] = ()  #: in turn
         #: acceleration of waypoints with ramp_s: constant, or half a sine
         ramps: Literal["constant", "sine"] = "constant"
         #: refuse moves that the actuators or the limits of `safety` do not allow; false: the guard ends such a run

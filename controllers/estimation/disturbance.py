@@ -42,7 +42,7 @@ class DisturbanceTable(Table):
     after_s: Annotated[float, Field(ge=0.0, le=60.0)] = 0.7
     #: time constant of the wrench on a base, and of the torque on a joint
     base_time_s: Time = 1.0
-    joint_time_s: Time = 0.3
+    joint_time_s: Time = 0.3  #: time constant of the torque on a joint
     #: largest wrench on a base, in forces and moments of its weakest thruster
     base_ratio: Annotated[float, Field(gt=0.0, le=10.0)] = 1.2
     #: largest torque on a joint, as a part of its motor's limit; the friction of the joint comes on top of it

@@ -43,8 +43,8 @@ _OLDEST = 4.0
 class ModuleNoise(Table):
     """Process noise of the pose of one module; what is left out is that of all."""
 
-    translation_m_s2_per_rthz: Positive | None = None
-    rotation_rad_s2_per_rthz: Positive | None = None
+    translation_m_s2_per_rthz: Positive | None = None  #: of its position
+    rotation_rad_s2_per_rthz: Positive | None = None  #: of its heading or attitude
 
 
 class KalmanEstimator:
@@ -60,15 +60,15 @@ class KalmanEstimator:
     class Options(PartTable):
         """Process noise: error of the model's acceleration (spectral density, one sigma)."""
 
-        translation_m_s2_per_rthz: Positive = 2e-3
-        rotation_rad_s2_per_rthz: Positive = 1e-2
-        joint_rad_s2_per_rthz: Positive = 0.2
+        translation_m_s2_per_rthz: Positive = 2e-3  #: process noise of positions of bases and objects
+        rotation_rad_s2_per_rthz: Positive = 1e-2  #: process noise of their headings or attitudes
+        joint_rad_s2_per_rthz: Positive = 0.2  #: process noise of joints
         #: at least, of a base whose rate a gyro measures: reactions to what the model of the joints does not explain
         measured_rotation_rad_s2_per_rthz: Positive = 1e-2
         #: of modules whose bases or bodies differ
         modules: dict[Name, ModuleNoise] = Field(default_factory=dict)
-        disturbance: DisturbanceTable = DisturbanceTable()
-        thruster_faults: ThrusterFaultTable = ThrusterFaultTable()
+        disturbance: DisturbanceTable = DisturbanceTable()  #: observer of unknown forces and torques
+        thruster_faults: ThrusterFaultTable = ThrusterFaultTable()  #: detection of faulty thrusters
 
         def tunable(self, bed: Any) -> tuple[Tunable, ...]:
             """The process noise, within two decades."""

@@ -45,27 +45,27 @@ _LEVER_M = 0.1
 class Gain(Table):
     """Feedback of the acceleration demand; a gain left out is that of its kind, `base` or `joints`."""
 
-    stiffness_1_s2: NotNegative | None = None
-    damping_1_s: NotNegative | None = None
+    stiffness_1_s2: NotNegative | None = None  #: acceleration for each metre or radian of error
+    damping_1_s: NotNegative | None = None  #: acceleration for each m/s or rad/s of error
 
 
 class StationKeeping(Table):
     """Gains while the reference rests; those left out are the gains of `law.gains`."""
 
-    gains: dict[str, Gain] = Field(default_factory=dict)
+    gains: dict[str, Gain] = Field(default_factory=dict)  #: by coordinate, or `base` and `joints`
     #: time in which the gains go from one to the other: neither they nor the command jump
     change_s: Annotated[float, Field(ge=0.1, le=100.0)] = 8.0
     #: time constant of the filter of the disturbance in hold
     disturbance_s: Annotated[float, Field(ge=0.1, le=100.0)] = 2.0
     #: the change goes back while the base is further than this from its reference
     error_m: Positive = 0.005
-    error_rad: Positive = 0.01
+    error_rad: Positive = 0.01  #: the same for its heading
 
 
 class Coasting(Table):
     """Gains while the reference moves without thrust; those left out are the gains of `law.gains`."""
 
-    gains: dict[str, Gain] = Field(default_factory=dict)
+    gains: dict[str, Gain] = Field(default_factory=dict)  #: by coordinate, or `base` and `joints`
     #: time in which the gains go from one to the other; back four times as fast
     change_s: Annotated[float, Field(ge=0.1, le=100.0)] = 2.0
     #: forces on a base up to this count as none; moments on a lever of 0.1 m
@@ -81,9 +81,9 @@ class ComputedTorque(SymbolicLaw):
         arguments: ClassVar[frozenset[str]] = frozenset({"gains", "hold", "coast"})
         gives_joint_accelerations: ClassVar[bool] = True
 
-        gains: dict[str, Gain] = Field(default_factory=dict)
-        hold: StationKeeping = StationKeeping()
-        coast: Coasting | None = None
+        gains: dict[str, Gain] = Field(default_factory=dict)  #: by coordinate, or `base` and `joints`
+        hold: StationKeeping = StationKeeping()  #: gains while the reference rests
+        coast: Coasting | None = None  #: gains while it moves without thrust; none: as elsewhere
 
         def gain(
             self, coordinate: str, is_joint: bool, *, holds: bool = False, coasts: bool = False

@@ -37,8 +37,8 @@ _TITLES = ("stiffness [N m/rad]", "damping [N m s/rad]", "integral [N m/(rad s)]
 class JointGain(Table):
     """Gains of a joint; one left out is that of `joints`."""
 
-    stiffness_n_m_rad: Positive | None = None
-    damping_n_m_s_rad: Positive | None = None
+    stiffness_n_m_rad: Positive | None = None  #: torque for each radian of error
+    damping_n_m_s_rad: Positive | None = None  #: torque for each rad/s of error
     #: 0: PD
     integral_n_m_rad_s: NotNegative | None = None
     #: most torque of the integral
@@ -51,7 +51,7 @@ class JointPid(SymbolicLaw):
     class Options(LawTable):
         """Gains by joint, or `joints` for all; the object that the arms carry, if any."""
 
-        gains: dict[str, JointGain] = Field(default_factory=dict)
+        gains: dict[str, JointGain] = Field(default_factory=dict)  #: by joint, or `joints`
         #: none where the joints have references of their own
         object: Name | None = None
 

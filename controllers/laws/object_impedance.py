@@ -101,9 +101,9 @@ _OPTIMAL, _FAILED = int(DistributionOutcome.OPTIMAL), int(DistributionOutcome.FA
 class Impedance(Table):
     """Feedback of the object's acceleration along its coordinates of one kind."""
 
-    stiffness_1_s2: Positive = 16.0
-    damping_1_s: Positive = 8.0
-    integral_1_s3: NotNegative = 0.0
+    stiffness_1_s2: Positive = 16.0  #: acceleration for each metre or radian of error
+    damping_1_s: Positive = 8.0  #: acceleration for each m/s or rad/s of error
+    integral_1_s3: NotNegative = 0.0  #: acceleration for each m s or rad s of error
     #: most acceleration of the integral [m/s^2, rad/s^2]
     integral_limit: NotNegative = 1.0
 
@@ -111,8 +111,8 @@ class Impedance(Table):
 class BaseGains(Table):
     """Feedback of the acceleration of the bases of vehicles, translation and rotation alike."""
 
-    stiffness_1_s2: Positive = 0.64
-    damping_1_s: Positive = 1.6
+    stiffness_1_s2: Positive = 0.64  #: acceleration for each metre or radian of error
+    damping_1_s: Positive = 1.6  #: acceleration for each m/s or rad/s of error
 
 
 class ObjectImpedance:
@@ -125,19 +125,20 @@ class ObjectImpedance:
 
         #: may be left out where the controller knows one object
         object: Name | None = None
-        translation: Impedance = Impedance()
-        rotation: Impedance = Impedance()
+        translation: Impedance = Impedance()  #: impedance of the object's position
+        rotation: Impedance = Impedance()  #: impedance of its attitude
         #: where arms are on vehicles
         base: BaseGains = BaseGains()
         #: feedback and set points of forces grow from nothing in this time: the first poses correct the velocities
         ramp_s: NotNegative = 0.0
-        internal_force: InternalForce = InternalForce()
+        internal_force: InternalForce = InternalForce()  #: control of the measured squeeze
         #: none: grips that can't slip
         friction: Friction | None = None
         #: of flexible links: without accelerations of their own, or by inverse dynamics (Sun, chapter 3)
         modes: Literal["quasi_static", "inverse_dynamics"] = "quasi_static"
         #: run a distribution whose elastic motion diverges
         allow_unstable: bool = False
+        #: of the object's wrench among the grips
         distribution: ForceDistributionTable = Field(
             default_factory=lambda: ForceDistributionTable.model_validate(
                 {"objective": ["joint_load_sharing"], "limit": ["torque"]}

@@ -59,17 +59,18 @@ class PredictiveControl:
 
         gives_joint_accelerations: ClassVar[bool] = True
 
-        steps: Annotated[int, Field(ge=2, le=60)] = 12
-        step_s: Positive = 0.25
+        steps: Annotated[int, Field(ge=2, le=60)] = 12  #: of the horizon
+        step_s: Positive = 0.25  #: length of a step
         #: time between two solves
         solve_s: Positive = 0.05
         #: weights of errors of the base, of squared thrusts and of the impulse
         position_1_m2: Positive = 1000.0
-        heading_1_rad2: Positive = 300.0
-        velocity_s2_m2: NotNegative = 2000.0
-        rate_s2_rad2: NotNegative = 500.0
-        thrust_1_n2: Positive = 0.01
-        propellant_1_n: NotNegative = 0.01
+        heading_1_rad2: Positive = 300.0  #: weight of the heading's error
+        velocity_s2_m2: NotNegative = 2000.0  #: weight of the velocity's error
+        rate_s2_rad2: NotNegative = 500.0  #: weight of the error of the rate of turn
+        thrust_1_n2: Positive = 0.01  #: weight of squared thrusts
+        propellant_1_n: NotNegative = 0.01  #: weight of the impulse
+        #: gains of the joints, which are not predicted
         joints: TaskGain = TaskGain(stiffness_1_s2=16.0, damping_1_s=8.0)
 
         def tunable(self, bed: Testbed) -> tuple[Tunable, ...]:

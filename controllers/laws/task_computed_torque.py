@@ -37,9 +37,9 @@ class TaskComputedTorque(ComputedTorque):
 
         #: may be left out where one module is controlled
         module: Name | None = None
-        point: Name
-        point_stiffness_1_s2: Positive = 16.0
-        point_damping_1_s: Positive = 8.0
+        point: Name  #: name of the controlled point
+        point_stiffness_1_s2: Positive = 16.0  #: acceleration for each metre of the point's error
+        point_damping_1_s: Positive = 8.0  #: acceleration for each m/s of its error
         #: of the inverse of the Jacobian
         damping_m: NotNegative = 1e-3
 

@@ -56,8 +56,8 @@ _PROGRAMME = ("H", "f", "upper", "lower", "u0", "U", "B")
 class TaskGain(Table):
     """Feedback of a target's acceleration."""
 
-    stiffness_1_s2: NotNegative
-    damping_1_s: NotNegative
+    stiffness_1_s2: NotNegative  #: acceleration for each metre or radian of error
+    damping_1_s: NotNegative  #: acceleration for each m/s or rad/s of error
 
 
 class TaskSpace(SymbolicLaw):
@@ -70,8 +70,8 @@ class TaskSpace(SymbolicLaw):
         gives_joint_accelerations: ClassVar[bool] = False
         arguments: ClassVar[frozenset[str]] = ComputedTorque.Options.arguments | {"points", "centre"}
 
-        points: TaskGain = TaskGain(stiffness_1_s2=64.0, damping_1_s=16.0)
-        centre: TaskGain = TaskGain(stiffness_1_s2=4.0, damping_1_s=4.0)
+        points: TaskGain = TaskGain(stiffness_1_s2=64.0, damping_1_s=16.0)  #: gains of points
+        centre: TaskGain = TaskGain(stiffness_1_s2=4.0, damping_1_s=4.0)  #: gains of the mass centre
         #: cost of a torque or force beside errors of acceleration: the e of the formula
         effort: Positive = 1e-6
 

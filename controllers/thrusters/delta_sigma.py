@@ -34,7 +34,7 @@ class DeltaSigma:
     class Options(PartTable):
         """Whether opposite thrusters cancel their errors."""
 
-        cancel_opposite: bool = True
+        cancel_opposite: bool = True  #: opposite thrusters cancel their accumulated errors
 
     def __init__(self, options: Options, thrusters: ThrusterSet) -> None:
         available, minimum_on_s, period_s = thrusters.available, thrusters.valve.minimum_on_s, thrusters.period_s

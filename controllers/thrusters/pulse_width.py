@@ -30,7 +30,7 @@ class PulseWidth:
     class Options(PartTable):
         """Period of the pulses."""
 
-        pulse_period_s: Positive = 0.1
+        pulse_period_s: Positive = 0.1  #: of the pulses
 
         def tunable(self, bed: Any) -> tuple[Tunable, ...]:
             """The period, from a few ticks up."""

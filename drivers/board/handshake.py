@@ -22,7 +22,7 @@ _ANSWER_S, _TRIES = 0.3, 5
 class LinkOptions(LinkTable):
     """How a board is reached, and what it must be."""
 
-    baud: Baud = 2_000_000
+    baud: Baud = 2_000_000  #: bits a second
     #: name in the board's own description
     board: str
     #: its version begins with this

@@ -14,7 +14,7 @@ from granite.drivers.shared_link import LinkTable
 class BusOptions(LinkTable):
     """Keys that all devices on a bus have in common."""
 
-    baud: Baud = 1_000_000
+    baud: Baud = 1_000_000  #: bits a second
     #: without a packet for this long, a servo stops; in steps of 20 ms
     watchdog_s: Positive = 0.04
     #: all servos answer in one packet (fast sync read): fewer bytes, and one return delay; their firmware must have it

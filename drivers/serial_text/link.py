@@ -42,7 +42,7 @@ FAULT = b"!"
 class TextLinkOptions(LinkTable):
     """Keys that all devices on a port have in common."""
 
-    baud: Baud = 115_200
+    baud: Baud = 115_200  #: bits a second
     #: after so long without an answer an actuator is silent; the device must stop by itself after this time
     watchdog_s: Positive = 0.1
     #: only lines with a check sum are used, and sent

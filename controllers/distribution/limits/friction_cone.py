@@ -26,8 +26,8 @@ class FrictionCone:
 
         #: of one grip; none named: of every grip
         grip: str | None = None
-        coefficient: Positive
-        form: Literal["pyramid", "box"] = "pyramid"
+        coefficient: Positive  #: of friction
+        form: Literal["pyramid", "box"] = "pyramid"  #: of the linear bounds within the cone
         #: faces of the pyramid in space
         sides: Annotated[int, Field(ge=3, le=32)] = 8
 

@@ -19,8 +19,8 @@ class GripperForce:
 
         #: one grip; none named: every grip
         grip: str | None = None
-        force_n: Positive | None = None
-        moment_n_m: Positive | None = None
+        force_n: Positive | None = None  #: largest force; none: no bound
+        moment_n_m: Positive | None = None  #: largest moment; none: no bound
 
     def __init__(self, options: Options, shape: GraspShape) -> None:
         named = options.grip

@@ -25,11 +25,11 @@ class ObjectStress:
     class Options(PartTable):
         """The pair, the section, and what the material bears."""
 
-        first: str
-        second: str
-        area_m2: Positive
-        section_modulus_m3: Positive
-        stress_pa: Positive
+        first: str  #: one grip of the pair
+        second: str  #: the other grip
+        area_m2: Positive  #: area of the section between them
+        section_modulus_m3: Positive  #: its section modulus in bending
+        stress_pa: Positive  #: largest stress
 
     def __init__(self, options: Options, shape: GraspShape) -> None:
         self._first = shape.grip_index(options.first, "first")

@@ -18,7 +18,7 @@ class OneSided:
 
         #: one grip; none named: every grip
         grip: str | None = None
-        least_n: NotNegative = 0.0
+        least_n: NotNegative = 0.0  #: least push
 
     def __init__(self, options: Options, shape: GraspShape) -> None:
         named = options.grip

@@ -22,7 +22,7 @@ class ThrusterLimit:
     class Options(PartTable):
         """How much of the thrust may be used."""
 
-        share: Annotated[float, Field(gt=0, le=1)] = 1.0
+        share: Annotated[float, Field(gt=0, le=1)] = 1.0  #: part of the thrust that may be used
 
     def __init__(self, options: Options, shape: GraspShape) -> None:
         if not shape.bases:

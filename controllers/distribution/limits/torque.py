@@ -19,7 +19,7 @@ class TorqueLimit:
     class Options(PartTable):
         """How much of the motors' limits may be used."""
 
-        share: Annotated[float, Field(gt=0, le=1)] = 1.0
+        share: Annotated[float, Field(gt=0, le=1)] = 1.0  #: part of the motors' limits that may be used
 
     def __init__(self, options: Options, shape: GraspShape) -> None:
         self._share = options.share

@@ -16,7 +16,7 @@ class TorqueRateLimit:
     class Options(PartTable):
         """The rate."""
 
-        rate_n_m_s: Positive
+        rate_n_m_s: Positive  #: largest change of a torque in a second
 
     def __init__(self, options: Options, shape: GraspShape) -> None:
         self._rate = options.rate_n_m_s

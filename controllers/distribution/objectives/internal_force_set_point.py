@@ -17,9 +17,9 @@ class InternalForceSetPoint:
     class Options(Objective):
         """The pair, and its squeeze."""
 
-        first: str
-        second: str
-        squeeze_n: float
+        first: str  #: one grip of the pair
+        second: str  #: the other grip
+        squeeze_n: float  #: force along the line between them; positive presses
 
     def __init__(self, options: Options, shape: GraspShape) -> None:
         self._first, self._second = (shape.grip_index(getattr(options, k), k) for k in ("first", "second"))

@@ -23,7 +23,7 @@ class LeastStrainEnergy:
     class Options(Objective):
         """How far ahead the energy is that is made small."""
 
-        ahead_s: Positive = 2e-4
+        ahead_s: Positive = 2e-4  #: time ahead at which the energy counts
 
     def __init__(self, options: Options, shape: GraspShape) -> None:
         self._ahead = options.ahead_s

@@ -30,7 +30,7 @@ class TaskLoadSharing:
     class Options(Objective):
         """Capacities by grip; one left out has those of `Capacity`."""
 
-        capacity: dict[str, Capacity] = Field(default_factory=dict)
+        capacity: dict[str, Capacity] = Field(default_factory=dict)  #: by grip
 
     def __init__(self, options: Options, shape: GraspShape) -> None:
         self._capacity = [Capacity() for _ in shape.grips]
