@@ -15,7 +15,7 @@ from docutils.nodes import document
 from pydantic import BaseModel
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
-from sphinx.ext.napoleon import NumpyDocstring
+from sphinx.ext.napoleon import Config, NumpyDocstring
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -36,6 +36,9 @@ autodoc_use_type_comments = False
 autodoc_preserve_defaults = True
 autodoc_type_aliases = {"Array": "Array"}
 autodoc_default_options = {"members": True, "undoc-members": True, "exclude-members": "model_config"}
+
+#: a field in a section `Attributes` is described there alone
+_FIELDS_ONCE = Config(napoleon_use_ivar=True)
 
 html_theme = "furo"
 html_show_copyright = False
@@ -77,7 +80,7 @@ def _as_restructured_text(app: Sphinx, what: str, name: str, obj: object, option
         if line.startswith("    ") and not gap.strip() and before[:1].strip(" .:"):
             lines[i - 1 : i] = ["", "::", ""]
     if what not in ("attribute", "data", "property"):
-        lines[:] = NumpyDocstring(lines, what=what, name=name, obj=obj, options=options).lines()
+        lines[:] = NumpyDocstring(lines, _FIELDS_ONCE, what=what, name=name, obj=obj, options=options).lines()
     elif lines and lines[0].startswith("Alias for field number"):  # what Python says of a NamedTuple's field
         lines.clear()
     elif lines and lines[0].startswith("("):  # a size, not the number of a list item
