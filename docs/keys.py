@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from math import tau
 from typing import Any, NamedTuple
 
 from granite.config.parts import FAMILIES, USUAL
@@ -219,6 +220,8 @@ def _default(field: Schema) -> str:
 
 
 def _number(value: float) -> str:
+    if abs(value) == tau:
+        return "2 pi" if value > 0 else "-2 pi"
     power = value.bit_length() - 1 if isinstance(value, int) else 0
     return f"2^{power}" if power > 20 and value == 2**power else f"{value:.7g}"
 
