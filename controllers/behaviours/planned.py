@@ -50,8 +50,8 @@ class PlannedPath(TimedPath):
         target: dict[str, float]
         #: least impulse in `duration_s`, least time, or least impulse + `time_weight_n` times the duration
         objective: Literal["propellant", "time", "blend"] = "propellant"
-        duration_s: Positive | None = None  #: of the path; none: chosen up to `longest_s`
-        longest_s: Positive = 60.0  #: longest duration where `duration_s` is not given
+        duration_s: Positive | None = None  #: of the path, with `propellant` alone
+        longest_s: Positive = 60.0  #: longest duration with `time` and `blend`
         time_weight_n: Positive = 0.5  #: weight of the duration, for `blend`
         #: from the pose at the start to the first sample
         approach_s: Positive = 0.5

@@ -131,7 +131,7 @@ class ObjectImpedance:
         base: BaseGains = BaseGains()
         #: feedback and set points of forces grow from nothing in this time: the first poses correct the velocities
         ramp_s: NotNegative = 0.0
-        internal_force: InternalForce = InternalForce()  #: control of the measured squeeze
+        internal_force: InternalForce = InternalForce()  #: feedback of the measured internal force
         #: none: grips that can't slip
         friction: Friction | None = None
         #: of flexible links: without accelerations of their own, or by inverse dynamics (Sun, chapter 3)

@@ -70,7 +70,7 @@ class PredictiveControl:
         rate_s2_rad2: NotNegative = 500.0  #: weight of the error of the rate of turn
         thrust_1_n2: Positive = 0.01  #: weight of squared thrusts
         propellant_1_n: NotNegative = 0.01  #: weight of the impulse
-        #: gains of the joints, which are not predicted
+        #: gains of the joints, by computed torque
         joints: TaskGain = TaskGain(stiffness_1_s2=16.0, damping_1_s=8.0)
 
         def tunable(self, bed: Testbed) -> tuple[Tunable, ...]:
