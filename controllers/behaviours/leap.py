@@ -29,6 +29,10 @@ from granite.controllers.trajectories.quintic import Quintic
 _BASE, _HEADING, _JOINT, _WHEEL, _HAND, _CENTRE = 1.0, 1.0, 1.0, 1e-4, 100.0, 10.0
 #: how often the bars in hand are looked at [s]
 _LOOKS_S = 0.1
+#: ticks over which the rate of a hand is a mean
+_MEAN_TICKS = 3
+#: for how long both hands hold between two steps along the bar: closing shakes the arm [s]
+_BOTH_S = 0.3
 
 
 class Leap(StateMachine):
@@ -64,6 +68,10 @@ class Leap(StateMachine):
         self._group = self._step = 0
         self._distance = 0.0
         self._catch_at = 0.0
+        #: of the hands that are to close [m/s]
+        self._mean_rates: dict[str, Array] = {}
+        #: since when both hands hold between two steps [s]
+        self._both_since = np.inf
 
     # With both hands at a bar: base and wheel
 
@@ -302,6 +310,10 @@ class Leap(StateMachine):
             self._close(now, (step.close,))
         if step.close not in now.holding:
             return None
+        self._both_since = min(self._both_since, now.t)
+        if now.t < self._both_since + _BOTH_S:
+            return None
+        self._both_since = np.inf
         self._step += 1
         return "crawl" if self._step < len(self._options.crawl) else "settle"
 
@@ -388,15 +400,19 @@ class Leap(StateMachine):
         return self._heading + self._options.turn_rad
 
     def _close(self, now: Instant, group: tuple[str, ...]) -> None:
-        """Close the hands of a group when all of them are at their grips."""
+        """Close the hands of a group when all of them are slow at their grips, in the mean of a few ticks: in a single
+        one the noise of the rates may hide a motion.
+        """
         targets = self._targets(now.state)
-        for name in group:
-            hand = self._hands[name]
-            x, v = targets[hand.target]
-            near = np.linalg.norm(x - hand.position) < self._options.close_m
-            if name not in self.gripping and not (near and np.linalg.norm(v) < self._options.close_m_s):
-                return
-        self.gripping = self.gripping.union(group)
+        is_ready = True
+        for name in (name for name in group if name not in self.gripping):
+            x, v = targets[self._hands[name].target]
+            mean = self._mean_rates.get(name, v)
+            mean = self._mean_rates[name] = mean + (v - mean) / _MEAN_TICKS
+            is_near = np.linalg.norm(x - self._hands[name].position) < self._options.close_m
+            is_ready = bool(is_ready and is_near and np.linalg.norm(mean) < self._options.close_m_s)
+        if is_ready:
+            self.gripping = self.gripping.union(group)
 
 
 def _slowed(now: Instant) -> Quintic:

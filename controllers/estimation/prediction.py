@@ -4,9 +4,15 @@
 
 Coordinates without a sensor of their own are double integrators under the model's acceleration; a joint with a sensor
 also gets its measurement update here. What corrects the rates of joints acts inside a vehicle, as a wrong torque does,
-and changes no momentum. Unless contacts hold the vehicle, its root moves against it:
+and changes no momentum: its root moves against it,
 
     du_b = -M_bb^-1 M_bj du_j
+
+A vehicle that contacts J u = 0 hold in part moves as they allow, with a large weight w:
+
+    du_b = -(M_bb + w J_b'J_b)^-1 (M_bj du_j + w J_b'J u)
+
+So a joint that friction holds holds its vehicle, too, although friction fades out at rest in the prediction.
 
 That carries the noise of the joints' rates into those of the root. A heading whose rate a sensor measures does without:
 the sensor shows the motion itself.
@@ -14,7 +20,7 @@ the sensor shows the motion itself.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -27,6 +33,8 @@ from granite.controllers.estimation.unknown_forces import UnknownForces
 from granite.controllers.model import ControlModel
 from granite.mrds.dynamics import solve
 
+#: of contacts that hold a root, in masses of its module
+_STIFF = 1e3
 #: joint sensors with their filters
 Joints = Mapping[str, tuple[JointDevice, JointFilter]]
 
@@ -84,6 +92,23 @@ def prediction(
     a = acceleration(x[:n], x[n : 2 * n], torque, ca.DM(model.available) * opened, memory_after[:n])
     given = [x, torque, opening, *others, last, memory]
     return ca.Function(name, given, [*update.call([x, a, *others]), memory_after, disturbance])
+
+
+def _moved_roots(model: ControlModel, gripped: frozenset[str], q: ca.SX) -> Iterator[tuple[list[int], ca.SX]]:
+    """Velocities of planar roots that move against the joints, with the Jacobian of the contacts that hold them.
+
+    Contacts that leave a root no motion of its own are left out: grips that report to hold, and do not, would make the
+    root follow every motion of the arms.
+    """
+    free = model.free_roots(gripped)
+    for root in free:
+        yield root, ca.SX.zeros(0, model.n)
+    planar = [model.layout.root_u(module) for module in model.floating if module.dimension == "planar"]
+    held = [i for root in planar if [*range(root.start, root.stop)] not in free for i in range(root.start, root.stop)]
+    if held and not model.ignored:
+        J = model.constraint_jacobian(model.contacts_under(gripped)).expand()(q)
+        if J.size1() < len(held):
+            yield held, J
 
 
 def _update(
@@ -144,18 +169,20 @@ def _update(
             deviation[i], deviation[n + i] = ca.sqrt(spread + late if timing > 0 else spread), ca.sqrt(P[1, 1])
         covariances_after = ca.vertcat(covariances_after, ca.vec(P))
         first_value, first_covariance = first_value + sensors.n_signals * count, first_covariance + size * size
-    for free in model.free_roots(gripped):
-        impulse = ca.substitute((model.mass_matrix @ correction)[free], model.q, x[:n])
-        against = -solve(ca.substitute(model.mass_matrix[free, free], model.q, x[:n]), impulse)
-        after[[n + i for i in free]] += against
-        correction[free] += against
+    M = ca.substitute(model.mass_matrix, model.q, x[:n])
+    for moved, J in _moved_roots(model, gripped, x[:n]):
+        w = _STIFF * M[moved[0], moved[0]]
+        impulse = M[moved, :] @ correction + w * J[:, moved].T @ (J @ after[n : 2 * n])
+        against = -solve(M[moved, moved] + w * J[:, moved].T @ J[:, moved], impulse)
+        after[[n + i for i in moved]] += against
+        correction[moved] += against
     steps = ca.SX(0, 1)
     for root in roots:
-        at, moved = root.first, ca.SX.zeros(6)
+        at, step = root.first, ca.SX.zeros(6)
         if at is not None:
-            moved[:3], moved[3:] = a[at : at + 3], correction[at : at + 3]
+            step[:3], step[3:] = a[at : at + 3], correction[at : at + 3]
         if root.has_rate:
-            moved[5] = 0
-        steps = ca.vertcat(steps, moved)
+            step[5] = 0
+        steps = ca.vertcat(steps, step)
     found_now = [after, deviation, covariances_after, innovations, correction, steps]
     return ca.Function("update", [x, a, measured, numbers, before], found_now)

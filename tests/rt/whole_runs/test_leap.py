@@ -19,10 +19,11 @@ SEEDS = {"leap": 100, "leap/one-by-one": 20, "leap/one-by-one-reversed": 20, "le
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", [0.2, pytest.param(1.0, marks=pytest.mark.study)], ids=["few", "all"])
 @pytest.mark.parametrize("name", SEEDS)
-def test_hands_meet_the_bar_in_every_way_to_let_go_and_to_catch(name: str) -> None:
+def test_hands_meet_the_bar_in_every_way_to_let_go_and_to_catch(name: str, part: float) -> None:
     found = []
-    for seed in range(1, SEEDS[name] + 1):
+    for seed in range(1, round(part * SEEDS[name]) + 1):
         outcome, metrics = leapt(name, seed, 0.005)
         assert outcome.reason is Reason.PASSED, outcome.fault or outcome.reason.text
         assert metrics["states"][-1]["state"] == "rest", metrics["states"]
@@ -66,7 +67,7 @@ def test_a_hand_that_misses_is_recovered() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [8, 100], ids=["few", "hundred"])
+@pytest.mark.parametrize("seeds", [8, pytest.param(100, marks=pytest.mark.study)], ids=["few", "hundred"])
 def test_a_drifting_object_is_caught_while_the_base_is_in_transit(seeds: int) -> None:
     found = []
     for seed in range(1, seeds + 1):
@@ -96,7 +97,7 @@ def test_a_base_that_can_not_catch_comes_to_rest() -> None:
     summary = simulate_in_memory(load("two-arm-catch", changes)).summary
     assert summary is not None
     assert summary["ended"] == "completed", summary["text"]
-    assert [s["state"] for s in summary["states"]] == ["accelerate", "transit", "stop", "rest"]
+    assert [s["state"] for s in summary["states"]] == ["accelerate", "transit", "missed"]
     assert abs(summary["final_rate"]["vehicle_base_x"]["value"]) < 2e-3
 
 
