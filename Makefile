@@ -79,7 +79,7 @@ docs: .venv/ready-docs
 	@cp build/docs/README.html build/docs/index.html
 	@echo "documentation: $(CURDIR)/build/docs/index.html"
 
-# The page of licences, from the metadata of what is installed.
+# The table of licences, from the metadata of what is installed.
 licences: .venv/ready-dev .venv/ready-docs
 	$(BIN)/python docs/licences.py
 

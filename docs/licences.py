@@ -1,14 +1,16 @@
-"""Writes docs/licences.md: the licence of every locked package, from the metadata of what is installed."""
+"""Writes docs/licences.csv: the licence of every locked package, from the metadata of what is installed."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "licences.md"
+TABLE = ROOT / "docs" / "licences.csv"
 #: what the packages of a lock are needed for; the first lock that has a package counts
 LOCKS = {
     "requirements": "run",
@@ -19,18 +21,7 @@ LOCKS = {
 #: of packages whose metadata name none, or that are installed on other systems only: from their licence files
 _KNOWN = {"cmeel-qhull": "Qhull", "colorama": "BSD-3-Clause", "pywin32": "PSF-2.0"}
 _LONGEST = 70
-_HEAD = """# Licences
-
-*Which licences do the dependencies have?*
-
-Granite itself has the Apache licence 2.0 ([LICENSE](../LICENSE)). It contains no code of these
-packages: they are installed beside it. The page of the console contains uPlot 1.6.32 (MIT,
-`console/page/vendor`). The table is written by `make licences` from the packages' own metadata,
-for the versions in `requirements*.lock`.
-
-| package | version | licence | needed to |
-|---|---|---|---|
-"""
+_HEADINGS = ("package", "version", "licence", "needed to")
 
 
 class Locked(NamedTuple):
@@ -71,14 +62,15 @@ def licence_of(package: str) -> str:
     return ", ".join(classifiers)
 
 
-def page() -> str:
-    """The whole page."""
+def table() -> str:
+    """The whole table, as CSV."""
+    text = io.StringIO()
     rows = [
-        f"| {name} | {', '.join(package.versions)} | {licence_of(name)} | {package.purpose} |\n"
-        for name, package in locked().items()
+        (name, ", ".join(package.versions), licence_of(name), package.purpose) for name, package in locked().items()
     ]
-    return _HEAD + "".join(rows)
+    csv.writer(text, lineterminator="\n").writerows([_HEADINGS, *rows])
+    return text.getvalue()
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    TABLE.write_text(table())

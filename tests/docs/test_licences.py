@@ -1,7 +1,7 @@
-"""The page of licences is that of the locked packages, as their own metadata have it."""
+"""The table of licences is that of the locked packages, as their own metadata have it."""
 
+import csv
 import importlib.util
-import re
 from importlib import metadata
 from pathlib import Path
 
@@ -14,20 +14,21 @@ assert spec.loader is not None
 licences = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(licences)
 
-ROWS = dict(re.findall(r"^\| ([\w.-]+) \| (.+) \|$", licences.PAGE.read_text(), re.MULTILINE)[1:])
+with licences.TABLE.open(newline="") as file:
+    ROWS = {row["package"]: row for row in csv.DictReader(file)}
 
 
-def test_the_page_has_every_locked_package_in_its_version() -> None:
+def test_the_table_has_every_locked_package_in_its_version() -> None:
     locked = licences.locked()
     assert list(ROWS) == list(locked)
     for name, package in locked.items():
-        version, _, purpose = ROWS[name].split(" | ")
-        assert (version, purpose) == (", ".join(package.versions), package.purpose)
+        row = ROWS[name]
+        assert (row["version"], row["needed to"]) == (", ".join(package.versions), package.purpose)
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_the_licence_is_that_of_the_package(name: str) -> None:
-    _, licence, _ = ROWS[name].split(" | ")
+    licence = ROWS[name]["licence"]
     assert licence
     try:
         installed = metadata.version(name)
