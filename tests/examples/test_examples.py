@@ -16,6 +16,7 @@ SAYS = {
     "simulate": "1000 ticks",
     "metrics": "the same from disk: True",
     "own_law": "replays to the bit: True",
+    "own_symbolic_law": "replays to the bit: True",
     "own_behaviour": "x from 0.",
     "own_state_machine": "s: rest",
     "own_path": "file: within 0.9 mm of the path",
