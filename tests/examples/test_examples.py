@@ -20,6 +20,7 @@ SAYS = {
     "own_behaviour": "x from 0.",
     "own_state_machine": "s: rest",
     "own_path": "file: within 0.9 mm of the path",
+    "own_estimator": "weight 0.5: the elbow's rate changes by",
     "own_sensor": "with    gyro and range finder: 0.0",
     "own_driver": "ended: completed",
     "hardware": "pulses of the board's valves",
