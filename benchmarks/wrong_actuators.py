@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from benchmarks.result import Result
 from granite.config.loader import load
-from tests.support.wrong_actuators import MOST, PRESETS, fastest_rate, wrong_motors, wrong_thrusters
+from tests.support.wrong_actuators import BRAKED, MOST, fastest_rate, wrong_motors, wrong_thrusters
 
 
 def measure() -> Iterator[Result]:
     """One line for each preset and kind of fault, over all motors or thrusters that can have it."""
-    for name in PRESETS:
+    for name in BRAKED:
         bed = load(name)
         worst: dict[str, float] = {}
         for wrong in (*wrong_motors(bed), *wrong_thrusters(bed)):

@@ -20,6 +20,8 @@ from granite.rt.guard.monitor import FASTEST
 
 #: growth that counts, as a part of the limit, and how long it may last [s]: a tick or two pass until a brake acts
 _GROWTH, _GROWS_S = 0.05, 0.02
+#: so many ticks ahead a rate that grows is judged: the estimate lags behind a motor that is too strong
+_AHEAD_TICKS = 4
 #: too strong an actuator makes the rate swing through zero; a push in a hold comes later [s]
 _SWINGS_S = 0.25
 #: how far a speed may lag behind that of the brake, by its unit, while it grows by a part of that, and how long [s]
@@ -61,7 +63,7 @@ class BrakeWatch:
         lowest = min(before.lowest, rate)
         falling_at = t if rate <= lowest + _GROWTH * most else before.falling_at
         self._rates[subject] = RateHistory(t, value, lowest, falling_at)
-        next_rate = rate + max(rate - abs(before.last), 0.0)
+        next_rate = rate + _AHEAD_TICKS * max(rate - abs(before.last), 0.0)
         return swings or next_rate > FASTEST * most or t - falling_at > _GROWS_S - SAME_TIME_S
 
 
