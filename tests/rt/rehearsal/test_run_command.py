@@ -114,6 +114,30 @@ def test_a_patient_rehearsal_is_one_that_waits(monkeypatch: pytest.MonkeyPatch):
     assert asked == [0.5, {"joint_sensors": 0.5, "vision": 0.5}, 0.25, {"joint_sensors": 0.5, "vision": 0.7}]
 
 
+@pytest.mark.parametrize(("options", "first"), [([], "wiggle"), (["--no-wiggle"], "run")], ids=["usual", "no wiggle"])
+def test_a_run_begins_with_the_wiggle_unless_that_is_switched_off(
+    options: list[str], first: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def wiggle(*_: object, **__: object) -> None:
+        raise InputError("the wiggle was first")
+
+    class Recorded:
+        def __init__(self, *_: object, **__: object) -> None: ...
+
+        def record(self, *_: object) -> None:
+            raise InputError("the run was first")
+
+    for name in ("refuse_simulated", "check_devices"):  # the devices of the preset have no drivers
+        monkeypatch.setattr(f"granite.cli.hardware.{name}", lambda *_: None)
+    monkeypatch.setattr("granite.rt.devices.build_devices", lambda *_: (None, None))
+    monkeypatch.setattr("granite.rt.run.Run", Recorded)
+    monkeypatch.setattr("granite.cli.hardware.wiggled", wiggle)
+    monkeypatch.setattr(sys, "argv", ["granite", "run", "atmos", "--yes", *options])
+    with pytest.raises(SystemExit):
+        main()
+    assert f"the {first} was first" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_wrong_motor_is_refused_by_the_wiggle_before_a_run(tmp_path: Path):
     need("cc")
