@@ -18,6 +18,7 @@ from granite.rt.guard.monitor import residual_limits
 from granite.rt.loop.clock import VirtualClock
 from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
+from granite.rt.run_in_memory import simulate_in_memory
 from tests.support.fault_table import MOVE, TABLE, Case, Row, cases, inject
 from tests.support.measurements import measured
 
@@ -58,6 +59,36 @@ def test_clean_runs_end_by_no_fault(bed: str) -> None:
 def test_the_move_of_the_table_without_a_fault_ends_by_none() -> None:
     changes = {"behaviour.waypoints": MOVE, "behaviour.check_moves": False, "loop.duration_s": 15.0}
     assert quiet(Run(load("free-flyer", changes))) == (Reason.PASSED, "")
+
+
+FROM_SIX_SECONDS = {
+    "thrusters late": ({"device": "thrusters", "what": "late", "value": 0.2},),
+    "joint sensors late": ({"device": "joint_sensors", "what": "late", "value": 0.03},),
+    "payload in the hand": ({"kind": "payload", "body": "forearm", "mass_kg": 2.0},),
+    "payload on the base": ({"kind": "payload", "body": "base", "mass_kg": 10.0},),
+    "half thrust": tuple(
+        {"device": "thrusters", "what": "thrust_factor", "unit": f"r{i}", "value": 0.5} for i in range(1, 9)
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(fault, marks=() if fault == "joint sensors late" else pytest.mark.slow)
+        for fault in FROM_SIX_SECONDS
+    ],
+)
+def test_what_is_not_noticed_is_as_the_page_says(fault: str) -> None:
+    events = [{"kind": "fault", "at_s": 6.0, **event} for event in FROM_SIX_SECONDS[fault]]
+    summary = simulate_in_memory(load("free-flyer", {"simulation.events": events})).summary
+    assert summary is not None
+    assert summary["ended"] == "completed"
+    assert set(summary["guard"]) - {"passed", "waiting_for_sensors"} == (
+        {"model_doubted"} if fault == "half thrust" else set()
+    )
+    errors = [summary["tracking_error"][f"base_{axis}"]["max"] for axis in "xy"]
+    assert max(errors) < (0.033 if fault == "half thrust" else 0.005)
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.fault)
