@@ -53,7 +53,7 @@ def test_a_run_is_armed_started_held_tuned_and_stopped_by_its_operator_and_repla
     with Session(tmp_path) as session:
         session.do("arm", "armed")
         session.do("start", "running")
-        session.do("set_gain", "running", gain="elbow_stiffness", value=20.0)
+        session.do("set_gain", "running", gain="elbow_stiffness", value=120.0)
         session.do("hold", "holding")
         session.do("start", "running")
         session.do("float", "floating")
@@ -62,7 +62,7 @@ def test_a_run_is_armed_started_held_tuned_and_stopped_by_its_operator_and_repla
     assert log.summary["ended"] == "operator_stop"
     assert log.summary["text"] == "the operator stopped the run: operator 'operator'"
     said = [event["text"] for event in log.events if event["name"] == "operator_request"]
-    assert "operator 'operator' asked for set gain elbow_stiffness to 20: done" in said
+    assert "operator 'operator' asked for set gain elbow_stiffness to 120: done" in said
     found = replay(log)
     assert (found.first, found.ticks) == (None, log.summary["ticks"])
 
