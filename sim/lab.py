@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from granite.config.devices.device import Device
+from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
 from granite.config.footprints import plant_pairs
@@ -23,6 +24,8 @@ from granite.mrds.kinematics import Kinematics
 from granite.sim import KINDS
 from granite.sim.benches.held_plant import HeldPlant
 from granite.sim.devices.measured import SimulatedMeasurement
+from granite.sim.devices.motors import SimulatedMotors
+from granite.sim.devices.sampled_sensor import SampledSensor
 from granite.sim.events import TimedEvents
 from granite.sim.mirror import MirroredActuator, watchdog_of
 from granite.sim.plant.audit import Audit
@@ -78,6 +81,21 @@ class Lab:
     def random_numbers(self, name: str, seed: int) -> np.random.Generator:
         """The stream of a device."""
         return _random_numbers(self._bed, name, seed)
+
+    def drawn_constants(self) -> dict[str, tuple[float, str]]:
+        """What the seed draws for a whole run, by device and signal: offsets of sensors with units, gains of motors."""
+        constants: dict[str, tuple[float, str]] = {}
+        for name, sensor in self._bed.sensors.items():
+            device = simulated_device(self._bed, name, self.plant)
+            if isinstance(device, SampledSensor):
+                signals = zip(sensor.signals(self._bed), device.offset.tolist(), strict=True)
+                constants |= {f"{name} {signal.name}": (offset, signal.unit) for signal, offset in signals if offset}
+        for name, motors in self._bed.devices_of(Motors).items():
+            device = simulated_device(self._bed, name, self.plant)
+            if isinstance(device, SimulatedMotors) and motors.simulated.gain_error:
+                gains = zip(motors.units, device.own_gain.tolist(), strict=True)
+                constants |= {f"{name} {motor.joint} gain": (gain, "") for motor, gain in gains}
+        return constants
 
     def compiled_forms(self) -> list[CompiledForm]:
         """Plant and audit in C, at the start."""

@@ -17,6 +17,7 @@ from granite.config.errors import InputError
 from granite.config.loader import plant_of, to_json
 from granite.config.testbed import Testbed
 from granite.rt.run_in_memory import simulate_in_memory
+from granite.sim.lab import Lab
 from granite.tuning.measures import Goals, Measures, chosen_goals
 from granite.tuning.scenarios import NOMINAL, RandomPlants, variations_of
 from granite.tuning.toml_text import toml_value
@@ -85,11 +86,11 @@ class MonteCarlo:
                 raise InputError(problem, file=self.bed.name, key=key, value=text, expected=expected)
 
     def drawn(self, run: DrawnRun) -> str:
-        """What was drawn for a run, in words: the changes of its plant, beside the noise of its seed."""
-        changes = ", ".join(
-            f"{key} = {toml_value(value, math.inf)}" for key, value in run.changes.items() if key != "seed"
-        )
-        return changes or "noise alone"
+        """What was drawn for a run, in words: changes of its plant, offsets and gains of its devices, and noise."""
+        changes = [f"{key} = {toml_value(value, math.inf)}" for key, value in run.changes.items() if key != "seed"]
+        constants = Lab(self.bed.with_changes(run.changes)).drawn_constants().items()
+        offsets = [f"{name} {value:+.3g} {unit}".rstrip() for name, (value, unit) in constants]
+        return f"{', '.join([*changes, *offsets])} and noise" if changes or offsets else "noise alone"
 
     def largest_errors(self, run: DrawnRun) -> list[tuple[float, str, float, str]]:
         """When the error of a run is largest: time, coordinate, error and unit, of lengths and of angles.

@@ -25,8 +25,10 @@ class SimulatedMotors(SimulatedActuator):
         self._least_limit = min(self._limits)
         self._joints = [motor.joint for motor in motors.units]
         #: of each motor: torque per torque that it reports
-        self._table, self._own_gain = motors, _gains(motors, rng)
-        self._gain = self._own_gain
+        self._table = motors
+        #: torque over command, for the whole run where there is no fault
+        self.own_gain = _gains(motors, rng)
+        self._gain = self.own_gain
         self._plant, self._number = plant, 0
         #: current torque (n) [N m]
         self.torque: Array = np.zeros(len(self._limits))
@@ -72,7 +74,7 @@ class SimulatedMotors(SimulatedActuator):
 
     def set_faults(self, faults: Iterable[tuple[str, str, float | None]]) -> None:
         """From the next set point on these joints get their torque times a factor; their frames do not report it."""
-        self._gain = self.faulty_gain(self._own_gain, faults)
+        self._gain = self.faulty_gain(self.own_gain, faults)
 
     def faulty_gain(self, gain: Array, faults: Iterable[tuple[str, str, float | None]]) -> Array:
         """The gain of each motor with these faults."""

@@ -83,6 +83,8 @@ class SampledSensor(SimulatedSensor):
         self._inputs: list[str] = self._kernel.function.name_in()
         self._parts = [_PARTS[name] for name in self._inputs[:-2]]
         errors = self.errors(rng)
+        #: of each value, for the whole run
+        self.offset = errors.offset
         self._drawn, self._errors = errors.drawn, chain.from_iterable(_blocks(errors, rng))
         self._interval, self._due = (1 - _ROUNDING) * ticks * plant.bed.loop.period_s, 0.0
         self._frame = no_frame(n)
