@@ -9,7 +9,9 @@ that a loaded testbed is self-contained.
 
 from __future__ import annotations
 
+import functools
 import json
+import pickle
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -264,11 +266,18 @@ def _read(path: Path, bed: str) -> dict[str, Any]:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"not readable ({reason})", file=bed, expected="a TOML file") from None
     try:
-        return tomllib.loads(text)
+        content: dict[str, Any] = pickle.loads(_parsed(text))
     except (ValueError, RecursionError) as error:
         # The parser gives line and column, except for a bracket that is not closed at the end of the text.
         reason = str(error).replace("end of document", f"line {len(text.splitlines())}, the end")
         raise InputError(f"not valid TOML, {reason}", file=bed) from None
+    return content
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(text: str) -> bytes:
+    """The content of a TOML text, as bytes to make copies of: a program that loads many testbeds parses each once."""
+    return pickle.dumps(tomllib.loads(text))
 
 
 def _take_variants(content: dict[str, Any], bed: str) -> dict[str, dict[str, Any]]:

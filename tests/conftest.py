@@ -1,20 +1,25 @@
 """What all tests share: random examples that are the same for everyone, unless HYPOTHESIS_PROFILE=explore asks for
-more; models in the virtual machine; a budget of processor time for tests that are not marked slow; and models compiled
-quickly where these alone are run: it is the first run of most."""
+more; models in the virtual machine; a budget of processor time for tests that are not marked slow; models compiled
+quickly where these alone are run: it is the first run of most; and garbage that is not searched for in all that the
+suite itself has in memory."""
 
+import gc
 import os
 import signal
 from collections.abc import Generator
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
 
+from granite.rt.process import realtime
 from tests.support.processor_budget import Use
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "same")
 settings.load_profile(PROFILE)
+gc.disable()  # a third of the time of the collection of all tests, which leave hardly any garbage
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -28,6 +33,21 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("GRANITE_OPTIMISATION", "-O0")
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_full_collections() -> Generator[None]:
+    """A run begins with a collection of all garbage: among the many objects of the suite it takes longer than most."""
+    quick = SimpleNamespace(
+        collect=lambda: 0, freeze=gc.freeze, unfreeze=gc.unfreeze, disable=gc.disable, enable=gc.enable
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(realtime, "gc", quick)
+        yield
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -22,6 +23,7 @@ VERB = re.compile(
 )
 
 
+@functools.cache
 def class_names() -> dict[str, list[str]]:
     """By name of the class: the files that define it. One inside a function or class is not counted."""
     files = defaultdict(list)

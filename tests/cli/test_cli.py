@@ -1,7 +1,6 @@
 """The command line as a person meets it, also a careless one: what it prints, how it ends, what it leaves behind."""
 
 import importlib.metadata
-import json
 import os
 import re
 import signal
@@ -16,7 +15,6 @@ import numpy as np
 import pytest
 from foxglove import Context
 
-from granite.cli import main
 from granite.cli.endings import AUDIT_FAILED, BAD_INPUT, COLLIDED, DIFFERS, DONE, FAULT, NOT_DONE, OWN_CODE, STOPPED
 from granite.cli.new_log import new_log
 from granite.config import loader
@@ -30,42 +28,14 @@ from granite.logs.unfinished import unfinished_name
 from granite.rt.checks.preflight_checks import CheckResult
 from granite.rt.replay import COMPARED
 from granite.rt.run import simulate
+from tests.support.command_line import Said, left_in
+from tests.support.command_line import granite as granite
 from tests.support.unhurried import OPTIONS
 
 PRESET = (Path(loader.__file__).parent / "testbeds" / "free-flyer.toml").read_text()
 SHORT = ("--duration", "0.1")
 COMMANDS = ("list", "new", "show", "sim", "runs", "compare", "replay", "plot", "modes", "schema", "doctor")
 RUN = ("ended", "tracking_error", "propellant", "overruns", "rows_lost", "timing", "final_state")
-
-
-class Said(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self):
-        """What was printed, which must be JSON and nothing else, without NaN."""
-
-        def refuse(constant: str) -> None:
-            raise ValueError(f"{constant} is no JSON")
-
-        return json.loads(self.out, parse_constant=refuse)
-
-
-@pytest.fixture
-def granite(capsys, monkeypatch, tmp_path):
-    """Call the command in an empty directory; nothing but the run's own processes is started."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> Said:
-        monkeypatch.setattr(sys, "argv", ["granite", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return Said(end.value.code, captured.out, captured.err)
-
-    return call
 
 
 @pytest.fixture(scope="module")
@@ -82,10 +52,6 @@ def assert_one_sentence(said: Said, code: int = BAD_INPUT) -> str:
     assert "Traceback" not in said.err
     assert said.err.isascii()
     return said.err
-
-
-def left_in(folder: Path) -> list[str]:
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
 # What is offered.
@@ -603,7 +569,6 @@ def test_a_reader_that_has_seen_enough_is_no_fault():
 _WHILE_IMPORTING = """
 import os, signal, sys
 from importlib.abc import MetaPathFinder
-from granite.cli import main
 
 class CtrlC(MetaPathFinder):
     def find_spec(self, name, path, target=None):

@@ -1,5 +1,6 @@
 """The command as a person calls it: in an empty directory, and what it says."""
 
+import functools
 import json
 import re
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import typer
 
 from granite.cli import main
 from granite.cli.endings import BAD_INPUT
@@ -29,12 +31,15 @@ class Said(NamedTuple):
 
 
 Call = Callable[..., Said]
+#: Typer's tree of all commands, made from their signatures once and not at each call, which takes longer than most
+_command_tree = functools.cache(typer.main.get_command)
 
 
 @pytest.fixture
 def granite(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     """Call the command in an empty directory."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(typer.main, "get_command", _command_tree)
 
     def call(*arguments: object) -> Said:
         monkeypatch.setattr(sys, "argv", ["granite", *map(str, arguments)])

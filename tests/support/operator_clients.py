@@ -22,7 +22,7 @@ from granite.rt.operator.keys import loop_keys, new_operator, public_key, read_p
 from granite.rt.operator.link import OperatorLink
 
 #: of an operator who is lost to the channel of the tests [s]
-SILENCE_S = 1.5
+SILENCE_S = 0.8
 
 
 def free_address() -> str:
@@ -102,6 +102,7 @@ def channel(tmp_path_factory):
     bed = load("free-flyer", [f'operator.address="{address}"', f"operator.silence_s={SILENCE_S}"])
     link = OperatorLink.start(bed, folder)
     with Answering(link) as loop, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client, "WATCH_S", SILENCE_S / 8)
         patch.setattr(client, "ANSWER_S", 30.0)  # a busy machine answers late
         yield loop, folder, address
     link.close()

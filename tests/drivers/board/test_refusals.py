@@ -103,7 +103,7 @@ def test_permission_denied_names_the_group_to_join(mode: int, expected: str):
 @pytest.fixture
 def hurry(monkeypatch):
     """Less patience with a board that does not answer."""
-    monkeypatch.setattr("granite.drivers.board.handshake._ANSWER_S", 0.02)
+    monkeypatch.setattr("granite.drivers.board.handshake._ANSWER_S", 0.05)
 
 
 @pytest.mark.usefixtures("hurry")
@@ -114,12 +114,14 @@ def test_nothing_answers():
         assert said == f"port = \"{board.port}\": nothing answers there at 2000000 baud, expected board 'arm'"
 
 
+@pytest.mark.usefixtures("hurry")
 def test_something_else_answers():
     with scripted() as board:
         board.noise = b"AT command not recognised\r\n"
         assert "something answers there, but no frame of it is whole" in sentence(board)
 
 
+@pytest.mark.usefixtures("hurry")
 def test_another_wire_version():
     with scripted(version=1) as board:
         assert "speaks wire version 1, expected firmware of wire version 2" in sentence(board)

@@ -103,7 +103,7 @@ def test_a_stop_is_repeated_until_a_frame_confirms_it(clock, tmp_path):
 )
 def test_an_actuator_that_can_not_be_confirmed_safe_is_named_in_the_outcome(options, why, tmp_path):
     # One that returns is given time to do so, also on a busy machine.
-    limit_s = 0.1 if "blocks" in options else 2.0
+    limit_s = 0.1 if "blocks" in options else 0.7
     run = run_with_driver(tmp_path, {"duration_s": 0.1, "stop_timeout_s": limit_s}, **options)
     ending = run.ending(executed(run, RealClock()))
     assert ending["ended"] == "stop_not_confirmed"
@@ -117,7 +117,7 @@ def test_an_actuator_that_returns_is_not_called_blocked_where_pauses_are_long(tm
     """As on a busy machine: each pause of 5 ms takes 60 ms."""
     slow = SimpleNamespace(sleep=lambda _: time.sleep(0.06), monotonic=time.monotonic)
     monkeypatch.setattr("granite.drivers.device_set.time", slow)
-    run = run_with_driver(tmp_path, {"duration_s": 0.1, "stop_timeout_s": 1.0}, confirm_after=10**6)
+    run = run_with_driver(tmp_path, {"duration_s": 0.1, "stop_timeout_s": 0.5}, confirm_after=10**6)
     assert executed(run, RealClock()).not_stopped["motors"].startswith("it still applies")
 
 

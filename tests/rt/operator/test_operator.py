@@ -217,7 +217,7 @@ def test_a_watch_goes_on_when_its_client_connects_again(channel):
         operator.watch()
         with operator._lock:  # the old connection stays, as where a cable was pulled
             operator._socket, lost = operator._connect(), operator._socket
-        time.sleep(2 * SILENCE_S)
+        time.sleep(1.5 * SILENCE_S)
         lost.close(0)
     assert loop.asked == []
 
@@ -340,12 +340,12 @@ def test_a_lost_operator_is_reported_once_although_too_many_requests_wait(channe
             # More stops than may wait: there is no room for the report, until the loop takes some.
             silent.send("watch", *["hold", "stop"] * (SHARE + 1))
             silent.hear(3)
-            time.sleep(3 * SILENCE_S)
+            time.sleep(1.5 * SILENCE_S)
         silent.hear(2 * SHARE)
     until = time.monotonic() + 10
     while RequestKind.REPORT not in [each.ask for each in loop.asked] and time.monotonic() < until:
         time.sleep(0.05)
-    time.sleep(2 * SILENCE_S)
+    time.sleep(1.5 * SILENCE_S)
     reports = [each for each in loop.asked if each.ask is RequestKind.REPORT]
     assert [(each.argument, each.sender) for each in reports] == [(Reason.OPERATOR_LOST, 3)]
 
@@ -353,7 +353,7 @@ def test_a_lost_operator_is_reported_once_although_too_many_requests_wait(channe
 def test_a_client_without_a_right_key_gets_nothing_and_nothing_malformed_reaches_the_loop(channel):
     loop, folder, address = channel
     loop.asked.clear()
-    heard = attack(address, folder, 1.0, 2000)
+    heard = attack(address, folder, 0.4, 2000)
     assert [heard.answers[name] for name in ("no key", "wrong key", "wrong server")] == [0, 0, 0]
     assert heard.answers["malformed"] > 0  # refused, each
     assert loop.asked == []

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
 
 from granite.config.loop import LoopTable
+from granite.rt.process import realtime
 from granite.rt.process.realtime import real_time
 from granite.rt.recording.recorder_process import _lower_priority
 
@@ -54,6 +56,29 @@ def test_without_a_wish_the_loop_runs_anywhere(asked: list[set[int]], cpu: int |
     with real_time(loop(cpu), enabled) as report:
         assert report.get("cpu", "not wanted") == "not wanted"
     assert not asked
+
+
+class Cycle:
+    """Garbage that only the collector finds."""
+
+    def __init__(self, found: list[str]) -> None:
+        self.found, self.itself = found, self
+
+    def __del__(self) -> None:
+        self.found.append("found")
+
+
+def test_garbage_is_collected_before_the_loop_and_not_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(realtime, "gc", gc)
+    found: list[str] = []
+    Cycle(found)
+    with real_time(LoopTable(period_s=0.005, duration_s=1.0), enabled=False) as report:
+        assert found == ["found"]
+        assert report["freeze_garbage"] == "in force"
+        assert gc.get_freeze_count() > 1000
+        assert not gc.isenabled()
+    assert gc.get_freeze_count() == 0
+    assert gc.isenabled()
 
 
 @pytest.mark.parametrize(("cpu", "left"), [(1, [{0, 2, 3}]), (None, [])])

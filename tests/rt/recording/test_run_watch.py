@@ -14,6 +14,7 @@ from granite.config.loader import load
 from granite.config.reasons import Reason
 from granite.config.run_modes import Request, RequestKind
 from granite.rt.loop.clock import VirtualClock
+from granite.rt.recording import run_watch
 from granite.rt.recording.recorder import Recorder
 from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.recording.run_watch import RunWatch, disk_is_full
@@ -21,6 +22,13 @@ from granite.rt.run import Run
 from tests.support.unhurried import UNHURRIED
 
 
+@pytest.fixture
+def quick_looks(monkeypatch):
+    """The watch looks every 50 ms."""
+    monkeypatch.setattr(run_watch, "PERIOD_S", 0.05)
+
+
+@pytest.mark.usefixtures("quick_looks")
 def test_a_fault_is_reported_and_said_once():
     inbox: deque[Request] = deque()
     said: list[str] = []
@@ -29,11 +37,12 @@ def test_a_fault_is_reported_and_said_once():
         deadline = time.monotonic() + 60
         while not inbox and time.monotonic() < deadline:
             time.sleep(0.01)
-        time.sleep(0.6)
+        time.sleep(0.15)
     assert list(inbox) == [Request(RequestKind.REPORT, argument=Reason.RECORDER_LOST)]
     assert said == [Reason.RECORDER_LOST.text]
 
 
+@pytest.mark.usefixtures("quick_looks")
 def test_a_fault_that_went_away_is_reported_when_it_comes_again():
     inbox: deque[Request] = deque()
     there = iter([False, True, True, False])
@@ -41,7 +50,7 @@ def test_a_fault_that_went_away_is_reported_when_it_comes_again():
         deadline = time.monotonic() + 60
         while len(inbox) < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
-        time.sleep(0.6)
+        time.sleep(0.15)
     assert list(inbox) == [Request(RequestKind.REPORT, argument=Reason.OPERATOR_LOST)] * 2
 
 
