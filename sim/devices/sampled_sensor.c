@@ -6,7 +6,7 @@ static void sampled_sensor_read(const struct parameters *p, struct memory *m, co
     if (!(t >= m->sampled_due[i]))
         return;
     const struct kernel *k = &ks->sampled_measurement[i];
-    const double *drawn = draws + SAMPLED_FIRST_DRAWN[i];
+    const double *drawn = draws + (long)p->sampled_first_drawn[i];
     for (int a = 0, first = SAMPLED_FIRST_INPUT[i]; a < SAMPLED_FIRST_INPUT[i + 1] - first; a++) {
         int offset = SAMPLED_INPUT[first + a];
         if (offset >= 0)

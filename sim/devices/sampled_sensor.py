@@ -107,11 +107,14 @@ class SampledSensor(SimulatedSensor):
             {
                 "SAMPLED_INPUT": offsets,
                 "SAMPLED_FIRST_INPUT": [0, *accumulate(f.n_in() for f in functions)],
-                "SAMPLED_FIRST_DRAWN": [0, *accumulate(sizes)],
                 "SAMPLED_DRAWN_SIZE": drawn,
                 "SAMPLED_ERROR_SIZE": errors,
             },
-            {"sampled_interval": np.array([device._interval for device in devices])},
+            {
+                "sampled_interval": np.array([device._interval for device in devices]),
+                # No constant: a run of another duration needs no other code.
+                "sampled_first_drawn": np.array([0.0, *accumulate(sizes[:-1])]),
+            },
             {"sampled_due": np.zeros(len(devices))},
             {"sampled_measurement": [device._kernel for device in devices]},
         )
