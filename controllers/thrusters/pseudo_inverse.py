@@ -82,7 +82,7 @@ def opposite_pairs(matrix: Array, usable: list[int]) -> tuple[tuple[int, int], .
     while left:
         i = left.pop(0)
         for j in left:
-            if np.allclose(matrix[:, i], -matrix[:, j], rtol=0.0, atol=1e-9):
+            if np.abs(matrix[:, i] + matrix[:, j]).max() <= 1e-9:
                 pairs.append((i, j))
                 left.remove(j)
                 break

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 import casadi as ca
 import numpy as np
 
-from granite.config.coordinates import velocities
+from granite.config.coordinates import positions, velocities
 from granite.config.joints import RESISTANCE, Joint
 from granite.config.modules import Module
 from granite.config.records import Array
@@ -78,15 +79,15 @@ def refuse_stiff_joints(bed: Testbed, q: Array) -> None:
     """
     first = 0
     for module in bed.modules:
-        tree = Tree(module)
-        q_module = q[first : first + tree.q.numel()]
-        first += tree.q.numel()
+        n_q = len(positions(module))
+        q_module = q[first : first + n_q]
+        first += n_q
         slopes = {joint.name: _slopes(bed.simulation.joint_friction, joint) for joint in module.joints}
         slopes = {name: slope for name, slope in slopes.items() if any(slope)}
         if not slopes:
             continue
         rows = [_rows(module)[name] for name in slopes]
-        M = ca.Function("M", [tree.q], [ca.densify(Dynamics(tree).mass_matrix)])(q_module).full()
+        M = _mass_matrix(module)(q_module).full()
         D, K = np.array(list(slopes.values())).T
         admittance, n = np.linalg.inv(M)[np.ix_(rows, rows)], len(rows)
         system = np.block([[-admittance * D, -admittance * K], [np.eye(n), np.zeros((n, n))]])
@@ -100,6 +101,13 @@ def refuse_stiff_joints(bed: Testbed, q: Array) -> None:
             fades = f"simulation.joint_friction.{'presliding_rad' if joint.kind == 'revolute' else 'presliding_m'}"
         problem = f"damping or friction stops joint '{name}' of module '{module.name}' within {1 / rate:.3g} s"
         refuse_faster(bed, rate, problem, f"less {damping} and {friction}, or more {fades}")
+
+
+@functools.lru_cache(maxsize=32)
+def _mass_matrix(module: Module) -> ca.Function:
+    """The mass matrix of a module by its coordinates: written in symbols once for all runs of a testbed."""
+    tree = Tree(module)
+    return ca.Function("M", [tree.q], [ca.densify(Dynamics(tree).mass_matrix)])
 
 
 def _slopes(table: JointFriction, joint: Joint) -> tuple[float, float]:
