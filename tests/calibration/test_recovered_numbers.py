@@ -53,7 +53,12 @@ def arm_and_wheel() -> granite.Testbed:
 
 
 @pytest.mark.parametrize(
-    ("device", "seed"), [pytest.param("motors", 1, marks=pytest.mark.slow), ("wheel", 1), ("wheel", 9)]
+    ("device", "seed"),
+    [
+        pytest.param("motors", 1, marks=pytest.mark.slow),
+        ("wheel", 1),
+        pytest.param("wheel", 9, marks=pytest.mark.slow),
+    ],
 )
 def test_motors_of_a_device_are_fitted_without_the_branches_that_other_devices_drive(device: str, seed: int):
     done = repeat(find_procedure("motors", arm_and_wheel(), device), seed)

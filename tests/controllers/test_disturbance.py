@@ -92,7 +92,9 @@ def test_the_move_takes_at_most_1_3_times_the_least_impulse():
     assert flight.of("/truth", "thrust")[t <= 20.0].sum() * 0.005 <= 1.3 * least
 
 
-@pytest.mark.parametrize(("allowed", "ends"), [(True, "completed"), (False, "motion_unexplained")])
+@pytest.mark.parametrize(
+    ("allowed", "ends"), [(True, "completed"), pytest.param(False, "motion_unexplained", marks=pytest.mark.slow)]
+)
 def test_friction_that_is_not_known_is_no_fault_where_the_monitor_allows_for_it(allowed: bool, ends: str):
     none = [] if allowed else ["safety.monitor.friction_error=0", "safety.monitor.static_friction=0"]
     flight = fly("modules.vehicle.joints.elbow.friction_n_m=0.02", *none)

@@ -64,6 +64,7 @@ TARGET = {"kind": "vision", "module": "left", "point": "tip", "rate_hz": 100.0, 
 CAMERA = {"devices": {"eye": {**TARGET, "position_noise_m": 2e-4, "heading_noise_rad": 1e-3}}}
 
 
+@pytest.mark.slow
 def test_offsets_of_a_fixed_arm_are_found_too() -> None:
     offsets = {"left_shoulder": 2e-3, "left_elbow": -1.5e-3}
     changes: list[Any] = [

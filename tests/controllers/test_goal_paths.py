@@ -91,6 +91,7 @@ def test_a_motion_that_is_no_number_is_not_possible(paths):
     assert not paths.is_possible(paths.worst(rows))
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_path_that_could_not_be_braked_before_a_zone_is_refused():
     post = "safety.keep_out=[{name='post', disc={position_m=[3.0, 0.8], radius_m=0.05}}]"
     bed = load("free-flyer", ["behaviour={kind='on_demand'}", post])

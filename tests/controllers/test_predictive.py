@@ -81,6 +81,14 @@ def test_a_goal_behind_a_disc_is_not_reached_through_it() -> None:
         assert p[0] < 2.6 - 0.1 - 0.2 - 0.02 + 1e-3
 
 
+def test_a_flight_with_preview_replays() -> None:
+    log = simulate_in_memory(load("atmos/clean", {"controller.law": {"kind": "predictive"}, "loop.duration_s": 2.0}))
+    assert log.summary is not None
+    assert log.summary["ended"] == "completed", log.summary["text"]
+    assert replay(log).first is None
+
+
+@pytest.mark.slow
 def test_a_flight_with_preview_ends_at_the_goal_and_replays() -> None:
     log = simulate_in_memory(load("atmos/clean", {"controller.law": {"kind": "predictive"}, "loop.duration_s": 24.0}))
     assert log.summary is not None

@@ -45,10 +45,14 @@ def test_the_rate_of_a_wheel_is_better_than_measured_and_its_deviation_is_right(
     assert abs(angle[-1] - angle[100]) < 5 * spread[-1]
 
 
-def test_a_run_with_tachometers_has_the_bits_of_the_loop() -> None:
+FILTERED = {"rate_hz": 100.0, "filter_a_rad_s": 100.0, "filter_b_rad_s": 100.0}
+
+
+@pytest.mark.parametrize("table", [{}, pytest.param(FILTERED, marks=pytest.mark.slow)], ids=["plain", "filtered"])
+def test_a_run_with_tachometers_has_the_bits_of_the_loop(table: dict[str, Any]) -> None:
     if find_compiler() is None:
         pytest.skip("compiled runs need a C compiler")
-    assert_equal_to_the_bit(bed(1.5, rate_hz=100.0, filter_a_rad_s=100.0, filter_b_rad_s=100.0))
+    assert_equal_to_the_bit(bed(1.5, **table))
 
 
 def test_the_angle_of_an_arm_can_not_be_counted() -> None:

@@ -52,6 +52,7 @@ def test_it_flies_the_moves_of_the_free_flyer() -> None:
     assert summary["tracking_error"]["shoulder"]["max"] < 20e-3
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_point_on_a_flexible_link_is_refused_because_its_modes_would_grow() -> None:
     leads = load("flexible-arm", {"controller.law": {"kind": "task_computed_torque", "point": "tip"}})
     with pytest.raises(InputError, match=r"law.kind = \"task_computed_torque\": the modes of flexible links grow by"):

@@ -177,6 +177,7 @@ def test_a_waypoint_of_another_module_is_refused(change, key):
     assert refusal.value.key == key
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_leg_of_a_modules_own_list_that_is_too_fast_is_named_by_its_waypoint():
     fast = [w.model_dump() for w in OWN_LISTS]
     fast[0]["duration_s"], fast[2]["duration_s"] = 20.0, 0.2

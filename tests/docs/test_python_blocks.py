@@ -48,7 +48,7 @@ def test_the_python_of_a_page_is_python(name: str):
     compile(at_their_lines(python_blocks(ROOT / name)), name, "exec")
 
 
-@pytest.mark.parametrize("name", quick(PAGES, "docs/logs.md", "docs/extending.md"))
+@pytest.mark.parametrize("name", quick(PAGES, "docs/logs.md"))
 def test_the_python_of_a_page_runs(name: str, tmp_path: Path, demo: Path):
     code = at_their_lines(python_blocks(ROOT / name))
     if DEMO in code:

@@ -41,7 +41,7 @@ def test_every_example_is_run_here_and_listed_on_its_page():
     assert sorted(re.findall(r"^\| \[(.+?)\]\(\1\)", page, re.MULTILINE)) == sorted(scripts)
 
 
-@pytest.mark.parametrize("name", quick(SAYS, "simulate", "metrics", "step_by_step", "events"))
+@pytest.mark.parametrize("name", quick(SAYS, "simulate", "step_by_step"))
 def test_an_example_does_what_it_is_meant_to_show(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):

@@ -47,6 +47,7 @@ def test_it_can_be_drawn(run: Log, tmp_path: Path) -> None:
     assert plot(run, tmp_path / "run.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_the_failed_thruster_never_opens() -> None:
     log = simulate(load(HERE / "one-failed.toml", {"loop.duration_s": 4.0}))
     assert not log["/applied"]["thrusters_back_opening"].any()

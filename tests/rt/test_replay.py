@@ -15,8 +15,8 @@ from tests.support.testbeds import NAMES, controlled
 
 #: other laws, sensors and contacts than those of the presets themselves
 VARIANTS = ("fixed-dual-arm/carry-gauges", "fixed-dual-arm/joint-pd", "free-flyer/camera")
-#: flexible links, contacts that are driven, a loop, chains around a body
-SMALL = ("mrds-1", "mrds-3", "mrds-6a", "flx-pendulum", "chains-2x3", "leap-open-loop")
+#: flexible links, contacts that are driven, a loop
+SMALL = ("mrds-1", "mrds-3", "mrds-6a", "flx-pendulum")
 #: their variants replay in the slow test of both modes
 WITHOUT_CONTROLLER = quick([bed for bed in NAMES if bed not in controlled() and "/" not in bed], *SMALL)
 
@@ -25,7 +25,12 @@ def run(bed: str, *changes: str) -> Log:
     return simulate_in_memory(load(bed, ("loop.duration_s=3.0", *changes)))
 
 
-@pytest.mark.parametrize("bed", quick(controlled(), "free-flyer", *VARIANTS))
+@pytest.fixture(scope="module")
+def flown() -> Log:
+    return run("free-flyer")
+
+
+@pytest.mark.parametrize("bed", quick(controlled(), "free-flyer", *VARIANTS[:2]))
 def test_every_preset_with_a_controller_replays_to_the_bit(bed: str):
     log = run(bed)
     result = replay(log)
@@ -59,7 +64,7 @@ def test_every_preset_replays_in_both_modes_in_whichever_it_was_made(bed: str, m
     np.testing.assert_array_equal(compiled.rows[:, :before_timing], interpreted.rows[:, :before_timing])
 
 
-@pytest.mark.parametrize("bed", ["free-flyer", "mrds-6a", pytest.param("two-arm-free-flyer", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("bed", quick(["free-flyer", "mrds-6a", "two-arm-free-flyer"], "free-flyer"))
 def test_a_log_made_in_one_mode_of_the_model_replays_in_the_other(bed: str, monkeypatch: pytest.MonkeyPatch):
     compiled = run(bed)
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
@@ -81,8 +86,8 @@ def test_every_modulation_replays_to_the_bit(modulation: str):
     assert replay(run("free-flyer", f"controller.allocation.modulation={modulation}")).first is None
 
 
-def test_one_flipped_bit_in_an_input_is_found_where_it_first_matters():
-    log = run("free-flyer")
+def test_one_flipped_bit_in_an_input_is_found_where_it_first_matters(flown: Log):
+    log = flown
     rows = log.rows.copy()
     column = log.channels.column("/sample", "joint_sensors_elbow_angle_rad")
     rows[200, column] = np.nextafter(rows[200, column], 1.0)
@@ -92,8 +97,8 @@ def test_one_flipped_bit_in_an_input_is_found_where_it_first_matters():
     assert result.first.topic == "/state"
 
 
-def test_one_flipped_bit_in_an_output_is_named():
-    log = run("free-flyer")
+def test_one_flipped_bit_in_an_output_is_named(flown: Log):
+    log = flown
     rows = log.rows.copy()
     column = log.channels.column("/command", "motors_shoulder_torque_n_m")
     rows[150, column] = np.nextafter(rows[150, column], 1.0)
@@ -103,8 +108,8 @@ def test_one_flipped_bit_in_an_output_is_named():
     assert first.logged != first.replayed
 
 
-def test_another_gain_is_another_run(monkeypatch: pytest.MonkeyPatch):
-    log = run("free-flyer")
+def test_another_gain_is_another_run(flown: Log, monkeypatch: pytest.MonkeyPatch):
+    log = flown
     build = ComputedTorque.__init__
 
     def changed(self, options, model):
@@ -117,8 +122,8 @@ def test_another_gain_is_another_run(monkeypatch: pytest.MonkeyPatch):
     assert first.topic == "/demand"
 
 
-def test_a_gap_in_the_log_ends_the_replay_there():
-    log = run("free-flyer")
+def test_a_gap_in_the_log_ends_the_replay_there(flown: Log):
+    log = flown
     rows = np.delete(log.rows, 100, axis=0)
     rows[100:, log.channels.column("/timing", "lost")] = 1
     result = replay(dataclasses.replace(log, rows=rows))

@@ -32,7 +32,11 @@ def test_a_robot_as_the_model_expects_passes_with_small_motions():
             marks=pytest.mark.slow,
         ),
         (wrong("motors", "elbow", "torque_factor", ", value=20"), "elbow is too strong: "),
-        (wrong("thrusters", "t1", "exchanged", ", other='t6'"), "t1 acts as t6: they are exchanged"),
+        pytest.param(
+            wrong("thrusters", "t1", "exchanged", ", other='t6'"),
+            "t1 acts as t6: they are exchanged",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(wrong("thrusters", "t3", "dead"), "t3 does not move the robot", marks=pytest.mark.slow),
     ],
     ids=["sign", "dead motor", "strong", "exchanged", "dead thruster"],

@@ -33,7 +33,7 @@ def gain(joint: str, value: float, at: float) -> dict[str, Any]:
     return {"kind": "fault", "at_s": at, "device": "motors", "what": "torque_factor", "unit": joint, "value": value}
 
 
-@pytest.mark.parametrize("joint", ["shoulder", "elbow"])
+@pytest.mark.parametrize("joint", [pytest.param("shoulder", marks=pytest.mark.slow), "elbow"])
 @pytest.mark.parametrize(("value", "within"), [(0.5, 2.0), (0.0, 0.5), (-1.0, 0.2)])
 def test_a_wrong_gain_is_found_among_friction_and_cogging(joint: str, value: float, within: float) -> None:
     log = quick(7, gain(joint, value, 5.0))
@@ -52,7 +52,7 @@ def test_the_estimated_gain_is_that_of_the_motor() -> None:
     assert gains.mean() == pytest.approx(0.5, abs=0.12)
 
 
-@pytest.mark.parametrize("seed", [21, 22, 23])
+@pytest.mark.parametrize("seed", [21, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (22, 23))])
 def test_friction_and_cogging_are_no_wrong_gain(seed: int) -> None:
     log = quick(seed, loop__duration_s=15.0)
     assert log.summary is not None
@@ -85,7 +85,7 @@ def names(log: Log) -> list[str]:
 
 def test_a_doubted_model_is_a_warning_then_a_hold_and_the_run_goes_on() -> None:
     """A push of 0.6 thrusters for a few seconds: nothing is dangerous."""
-    log = fly("free-flyer", {**PUSH, "duration_s": 7.0, "force_n": [0.6, 0.0]}, loop__duration_s=30.0)
+    log = fly("free-flyer", {**PUSH, "duration_s": 7.0, "force_n": [0.6, 0.0]}, loop__duration_s=20.0)
     assert names(log)[:2] == ["model_doubted", "holding"]
     warned, held = (next(e["t_s"] for e in log.events if e["name"] == name) for name in ("model_doubted", "holding"))
     assert held - warned == pytest.approx(2.0, abs=0.02)
@@ -113,7 +113,7 @@ def test_twice_the_limit_ends_the_run_at_once() -> None:
 def test_the_warning_can_be_all() -> None:
     responses = {"model_doubted": {"response": "warn"}}
     push = {**PUSH, "duration_s": 7.0, "force_n": [0.6, 0.0]}
-    log = fly("free-flyer", push, loop__duration_s=30.0, safety__responses=responses)
+    log = fly("free-flyer", push, loop__duration_s=15.0, safety__responses=responses)
     assert set(names(log)) == {"model_doubted"}
 
 

@@ -63,6 +63,7 @@ def test_a_start_or_a_leg_in_a_zone_is_refused_by_name(x: float, y: float, key: 
     assert "at least 20 mm, safety.clearance_m" in sentence
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_two_robots_that_exchange_places_are_refused_and_those_that_pass_are_not() -> None:
     assert "a_base to b_base" in refusal(flyer_pair({"behaviour.waypoints": exchange()}))
     build_stack(flyer_pair({"behaviour.waypoints": exchange(1.7, 2.3)}))
@@ -78,6 +79,7 @@ def test_an_arm_is_braked_before_a_zone(zone: dict[str, Any]) -> None:
     assert distances(bed, log).min() >= 0.0
 
 
+@pytest.mark.slow
 def test_robots_on_a_course_to_each_other_are_braked() -> None:
     bed = flyer_pair({"behaviour.waypoints": exchange(), "loop.duration_s": 12.0, **NOT_CHECKED})
     log = simulate_in_memory(bed)

@@ -30,7 +30,7 @@ def watch(connection: Connection) -> None:
 
 
 def test_rows_come_whole_one_after_the_other(tmp_path: Path):
-    bed = api.load("free-flyer", {"loop.duration_s": 1.0, **LIMITS})
+    bed = api.load("free-flyer", {"loop.duration_s": 0.5, **LIMITS})
     with talking(bed, tmp_path / "run.mcap", watch, ("/rows",)) as (seen, _):
         pass
     log = api.read_log(tmp_path / "run.mcap")
@@ -45,7 +45,7 @@ def test_rows_come_whole_one_after_the_other(tmp_path: Path):
 
 
 def test_a_client_sees_scene_signals_and_events(tmp_path: Path):
-    bed = api.load("free-flyer", {"loop.duration_s": 1.5, **LIMITS})
+    bed = api.load("free-flyer", {"loop.duration_s": 0.8, **LIMITS})
     with talking(bed, tmp_path / "run.mcap", watch, SCENE) as (seen, summary):
         pass
     assert summary["ended"] == "completed"
@@ -88,7 +88,7 @@ def test_a_client_sees_scene_signals_and_events(tmp_path: Path):
     assert counts["/tf"] == counts["/scene/marks"] >= len(frames)
     assert api.replay(log).first is None
     # Not more than 30 scenes in each second of the run, whatever the machine does.
-    assert len(frames) <= 30 * 1.5 + 2
+    assert len(frames) <= 30 * 0.8 + 2
 
 
 @pytest.mark.slow

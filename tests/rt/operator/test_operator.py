@@ -384,6 +384,7 @@ def test_an_address_in_use_is_refused(channel):
     taken.close(0)
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize(
     ("bed", "realtime", "said"), [("free-flyer", False, "virtual time"), ("mrds-1", True, "can't hold its pose")]
 )

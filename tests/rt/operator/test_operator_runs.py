@@ -27,7 +27,7 @@ from tests.support.unhurried import UNHURRIED
 def test_a_run_that_waits_for_its_operator_says_once_how_to_arm_it(progress, tmp_path, monkeypatch, capfd):
     address = free_address()
     monkeypatch.setattr(
-        OperatorLink, "take", lambda self, t, mode, cause: Request(RequestKind.STOP) if t > 0.6 else None
+        OperatorLink, "take", lambda self, t, mode, cause: Request(RequestKind.STOP) if t > 0.3 else None
     )
     monkeypatch.setenv("GRANITE_KEYS", str(tmp_path / "keys"))
     bed = load("free-flyer", [f'operator.address="{address}"', *UNHURRIED])

@@ -72,7 +72,7 @@ import sys, numpy as np
 from granite.rt.process.ring import Ring
 ring = Ring(int(sys.argv[1]), 64, 16)
 k = 0
-while k < 20000:
+while k < 6000:
     if ring.waiting < ring.size:
         ring.put(np.full(16, float(k)).tobytes())
         k += 1
@@ -94,5 +94,5 @@ def test_two_processes_at_full_speed_neither_tear_nor_lose_a_row():
         elif last:
             break
     assert producer.wait() == 0
-    assert (expected, ring.lost) == (20000, 0)
+    assert (expected, ring.lost) == (6000, 0)
     ring.close()

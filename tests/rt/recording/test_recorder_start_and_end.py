@@ -110,14 +110,14 @@ def test_a_summary_larger_than_a_pipe_is_handed_over(tmp_path, monkeypatch):
 
 
 def test_a_recorder_that_does_not_finish_is_waited_for_with_a_word(tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(recorder_module, "_CLOSE_LIMIT", 0.5)
+    monkeypatch.setattr(recorder_module, "_CLOSE_LIMIT", 1.0)
     monkeypatch.setattr(recorder_module, "_SILENT_S", 0.1)
     recorder = start(tmp_path / "run.mcap")
     record(recorder)
     os.kill(recorder.pid, signal.SIGSTOP)
-    assert recorder.close(DONE).failure == "the recorder did not finish in 0.5 s"
+    assert recorder.close(DONE).failure == "the recorder did not finish in 1 s"
     os.kill(recorder.pid, signal.SIGKILL)
-    assert "the recorder finishes the log, for 0.5 s at most" in capfd.readouterr().err
+    assert "the recorder finishes the log, for 1 s at most" in capfd.readouterr().err
 
 
 def test_a_fifo_is_refused_and_no_process_is_left(tmp_path):

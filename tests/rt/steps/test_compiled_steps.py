@@ -22,6 +22,7 @@ from granite.rt.steps.compiled_steps import steps_in_python
 from granite.rt.steps.step_by_step import StepByStep
 from granite.rt.supervisor.supervisor import Supervisor
 from tests.support.compiled_ticks import rows_of
+from tests.support.quick_cases import quick
 from tests.support.testbeds import controlled
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="compiled steps need a C compiler")
@@ -178,12 +179,12 @@ def test_gains_are_parameters_of_the_compiled_steps():
     assert np.array_equal(memory.rows[:, demand], expected[:, demand])
 
 
-@pytest.mark.parametrize("ticks", [0, 3, 250, *(pytest.param(n, marks=pytest.mark.slow) for n in (30, 500))])
+@pytest.mark.parametrize("ticks", quick([0, 3, 30, 250, 500], 0, 250))
 def test_the_parts_in_python_continue_where_the_compiled_ones_end(ticks: int):
     """In the first ticks nothing has been measured; later the history of poses has been shortened."""
     records = {}
     for switches in (True, False):
-        run = Run(load("two-arm-free-flyer", ["loop.duration_s=4"]))
+        run = Run(load("two-arm-free-flyer", [f"loop.duration_s={0.005 * ticks + 1}"]))
         supervisor = Supervisor(run.bed, run.stack, run.guard)
         steps, step_by_step = run.compiled_steps, StepByStep(run.channels, run.guard)
         assert steps is not None

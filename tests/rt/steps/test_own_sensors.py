@@ -22,7 +22,7 @@ SENSORS = {"devices.gyro": {"kind": f"{EXAMPLE}:Gyro"}, "devices.laser": {"kind"
 
 @pytest.mark.skipif(find_compiler() is None, reason="compiled steps need a C compiler")
 def test_a_gyro_and_a_range_finder_of_ones_own_are_compiled_recorded_and_replayed(tmp_path: Path) -> None:
-    bed = granite.load("free-flyer", {**SENSORS, "loop.duration_s": 2.0})
+    bed = granite.load("free-flyer", {**SENSORS, "loop.duration_s": 0.6})
     assert parts_in_python(Run(bed)) == []
     rows, _, run = rows_of(bed, compiled=True)
     expected, _, _ = rows_of(bed, compiled=False)

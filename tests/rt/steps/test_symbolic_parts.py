@@ -164,7 +164,7 @@ def law(tmp_path: Path) -> Path:
     return file
 
 
-def bed_with(law: Path, name: str, duration: float = 1.5) -> granite.Testbed:
+def bed_with(law: Path, name: str, duration: float = 0.6) -> granite.Testbed:
     return granite.load("free-flyer", {"controller.law": f"{law}:{name}", "loop.duration_s": duration})
 
 
@@ -211,7 +211,7 @@ def test_law_sensor_estimator_and_driver_from_outside_are_compiled_recorded_and_
         "devices.gyro": {"kind": f"{law}:Gyro"},
         "devices.motors.driver": {"kind": f"{law}:Wire"},
     }
-    bed = granite.load("free-flyer", {**own, "loop.duration_s": 1.0})
+    bed = granite.load("free-flyer", {**own, "loop.duration_s": 0.5})
     simulated = [name for name in bed.devices if name != "motors"]
     run = assert_equal_to_the_bit(bed, simulated)
     assert steps_in_python(run.stack) == []

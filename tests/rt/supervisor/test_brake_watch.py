@@ -39,6 +39,7 @@ def test_every_controlled_preset_has_limits_of_its_joints():
             assert limited >= {motor.joint for motor in bed.motors} - wheels, preset.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", IN_CONTACT, ids=lambda wrong: wrong.what)
 def test_a_wrong_motor_of_a_robot_in_contact_ends_its_brake(wrong: WrongActuators):
     found = fastest_rate("two-arm-catch/clean", wrong)

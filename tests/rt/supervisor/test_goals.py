@@ -190,7 +190,7 @@ def test_a_jog_without_repetition_comes_to_rest_by_itself(speed):
 def test_a_jog_that_is_repeated_stops_short_of_the_edge_and_goes_back_from_there():
     there = {2.0 + 0.1 * i: jog(base_x=-0.06) for i in range(300)}
     back = {40.0 + 0.1 * i: jog(base_x=0.05) for i in range(20)}
-    done = demanded({**there, **back}, "loop.duration_s=46")
+    done = demanded({**there, **back}, "loop.duration_s=44")
     edge = done.run.bed.safety.table_m[0]
     x = done.entry("/truth", "q")[:, 0]
     assert done.outcome.reason is Reason.PASSED
@@ -255,6 +255,7 @@ def test_a_machine_waits_for_what_an_operator_asks():
     assert int(np.argmax(state == 1)) == round(4.0 / PERIOD)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_grips_close_and_open_by_request_where_the_testbed_has_such_a_set():
     grip = "[{name='grip', kind='revolute', first={position_m=[2.0, 1.0]}, second={module='vehicle', point='tip'}}]"
     on_demand = "behaviour={kind='on_demand', contact_sets=[[], ['grip']]}"

@@ -141,6 +141,7 @@ def test_a_chaser_behind_the_port_holds() -> None:
     assert states(docked(**behind)) == ["approach", "halt"]
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

@@ -83,7 +83,12 @@ def test_object_and_bases_arrive_with_the_chosen_internal_force(name: str) -> No
     bed, goal = load(name, {"seed": 101}), GOALS[name]
     log = simulate_in_memory(bed)
     assert (np.array(reached(log, bed, goal.squeeze_n)[:-1]) < goal[1:]).all()
-    assert replay(log).first is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["two-arm-carry", "two-flyers/beam"])
+def test_a_whole_carry_replays_to_the_bit(name: str) -> None:
+    assert replay(simulate_in_memory(load(name, {"seed": 101}))).first is None
 
 
 @pytest.mark.slow
@@ -105,7 +110,8 @@ def test_they_arrive_for_a_hundred_seeds(name: str) -> None:
     assert lower_bound < found[:, 5].min()
 
 
-@pytest.mark.parametrize("name", ["two-arm-carry/ideal", pytest.param("two-flyers/beam-ideal", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["two-arm-carry/ideal", "two-flyers/beam-ideal"])
 def test_where_nothing_disturbs_them_the_path_is_followed(name: str) -> None:
     log = simulate_in_memory(load(name))
     assert log.summary is not None

@@ -53,6 +53,7 @@ def test_followers_keep_their_places(seeds: range) -> None:
     assert (worst < (10e-3, 8e-3)).all()
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
