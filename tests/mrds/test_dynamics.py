@@ -18,7 +18,7 @@ from tests.support.dense_model import Model
 
 modules = st.builds(random_module, st.integers(0, 11))
 generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
-thorough = settings(max_examples=60, deadline=None, derandomize=True)
+thorough = settings(max_examples=30, deadline=None, derandomize=True)
 
 
 def without_gravity(module: Module) -> Module:

@@ -175,7 +175,7 @@ def brute_force(valve: Valve, script: list[tuple[int, list[float]]], i: int, end
     return np.array(levels)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(delay=times, rise=times, minimum=times, script=scripts)
 def test_the_average_is_that_of_a_step_by_step_simulation(delay, rise, minimum, script):
     valve = Valve(delay_s=delay, rise_s=rise, minimum_on_s=minimum)
@@ -194,7 +194,7 @@ def test_the_average_is_that_of_a_step_by_step_simulation(delay, rise, minimum, 
             valves.command(at * STEP, np.array(opening))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(delay=times, rise=times, minimum=times, script=scripts, parts=st.lists(st.integers(1, 50), min_size=1))
 def test_averages_add_up_however_the_time_is_cut(delay, rise, minimum, script, parts):
     valve = Valve(delay_s=delay, rise_s=rise, minimum_on_s=minimum)
@@ -212,7 +212,7 @@ def test_averages_add_up_however_the_time_is_cut(delay, rise, minimum, script, p
     assert whole.mean_opening(at, end) * (end - at) == pytest.approx(total, abs=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(delay=times, rise=times, minimum=times, script=scripts)
 def test_many_steps_at_once_are_the_same_to_the_bit_as_one_by_one(delay, rise, minimum, script):
     valve = Valve(delay_s=delay, rise_s=rise, minimum_on_s=minimum)
@@ -227,7 +227,7 @@ def test_many_steps_at_once_are_the_same_to_the_bit_as_one_by_one(delay, rise, m
         one_by_one.command(at * STEP, np.array(opening))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(minimum=times, commanded=st.lists(st.booleans(), min_size=1, max_size=60))
 def test_no_pulse_is_shorter_than_the_shortest(minimum, commanded):
     valves = bank(minimum=minimum)
@@ -244,7 +244,7 @@ def test_no_pulse_is_shorter_than_the_shortest(minimum, commanded):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("throttled", [False, True])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     delay=times,
     rise=times,

@@ -33,8 +33,17 @@ def atmos(zone: dict[str, Any], speed: float, changes: dict[str, Any] | None = N
     return load("atmos", {**FREE, "behaviour": {"kind": "waypoints"}, "safety.age_s": {}, **start, **(changes or {})})
 
 
-@pytest.mark.parametrize(("zone", "speed"), [(WALL, 0.02), (POST, 0.1), (WALL, 0.5)])
-@pytest.mark.parametrize("restitution", [0.2, 0.5, 1.0])
+@pytest.mark.parametrize(
+    ("zone", "speed", "restitution"),
+    [
+        (WALL, 0.02, 0.2),
+        (POST, 0.1, 0.5),
+        (WALL, 0.5, 1.0),
+        *(pytest.param(*strike, marks=pytest.mark.slow) for strike in ((WALL, 0.02, 0.5), (WALL, 0.02, 1.0))),
+        *(pytest.param(*strike, marks=pytest.mark.slow) for strike in ((POST, 0.1, 0.2), (POST, 0.1, 1.0))),
+        *(pytest.param(*strike, marks=pytest.mark.slow) for strike in ((WALL, 0.5, 0.2), (WALL, 0.5, 0.5))),
+    ],
+)
 def test_the_restitution_is_that_of_the_key_at_any_speed(
     zone: dict[str, Any], speed: float, restitution: float
 ) -> None:
@@ -112,6 +121,7 @@ def test_a_robot_that_pushes_an_unknown_wall_is_noticed() -> None:
     assert [event["name"] for event in log.events].count("collision") == len(log.summary["collisions"])
 
 
+@pytest.mark.slow
 def test_a_bumper_out_of_reach_leaves_the_disturbance_observer_on() -> None:
     bumper = {
         "name": "stop", "kind": "bumper", "parameters": {"radius_m": 0.2},

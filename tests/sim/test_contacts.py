@@ -236,7 +236,7 @@ def test_too_many_modes_for_the_step_are_refused_with_the_limit() -> None:
     ) as refused:
         Plant(many)
     limit = float(str(refused.value).split("at most ")[1].split(" s")[0])
-    good = load("mrds-1", ["modules.arm.bodies.link.flexible.modes_y=6", "loop.period_s=0.01"])
+    good = load("mrds-1", ["modules.arm.bodies.link.flexible.modes_y=6", "loop.period_s=0.01", "loop.duration_s=0.5"])
     steps = int(np.ceil(0.01 / limit))
     fine = good.model_copy(update={"simulation": good.simulation.model_copy(update={"physics_step_s": 0.01 / steps})})
     log = simulate_in_memory(fine)
@@ -248,7 +248,7 @@ def test_a_loop_stays_closed(method: str) -> None:
     log = simulate_in_memory(
         load(
             "mrds-6a",
-            [f"simulation.constraint_stabilisation.method={method}", "simulation.audit=true", "loop.duration_s=5"],
+            [f"simulation.constraint_stabilisation.method={method}", "simulation.audit=true", "loop.duration_s=2"],
         )
     )
     result = verdict(log)

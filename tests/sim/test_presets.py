@@ -292,7 +292,7 @@ def test_the_moving_base_of_system_3_takes_its_pin_along() -> None:
         assert abs(plant.q[1]) < 1e-12
 
 
-@pytest.mark.parametrize("bed", ["leap-open-loop", "leap-open-loop/ideal"])
+@pytest.mark.parametrize("bed", ["leap-open-loop", pytest.param("leap-open-loop/ideal", marks=pytest.mark.slow)])
 def test_the_leaping_vehicle_lets_go_flies_and_takes_hold(bed: str) -> None:
     testbed = load(bed)
     lab = Lab(testbed)

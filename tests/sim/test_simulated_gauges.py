@@ -77,6 +77,7 @@ def test_a_gauge_that_can_not_be_is_refused(changes: dict[str, Any], sentence: s
     assert sentence in str(refusal.value)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_strain_gauge_reads_the_curvature_of_its_link() -> None:
     """Against second differences of the deflected axis."""
     perfect = {"devices.strain_gauges.simulated": {"perfect": True}, "loop.duration_s": 0.8}

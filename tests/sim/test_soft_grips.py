@@ -25,7 +25,7 @@ def chase(kind: str = "revolute", speed: float = 0.5, spin: float = 0.0, **simul
     start = {"hunter_body_x_m_s": speed, "prey_body_x_m": 0.2 + 0.4 * speed, "prey_body_heading_rad_s": spin}
     start |= {"prey_body_heading_rad": -0.4 * spin}
     pucks = bed([puck("hunter"), puck("prey")], [{"name": "grip", "kind": kind, **sides}], holds=holds, initial=start)
-    fine = {"loop.duration_s": 1.0, "simulation.physics_step_s": 1e-4}
+    fine = {"loop.duration_s": 0.7, "simulation.physics_step_s": 1e-4}
     return pucks.with_changes({"devices.grips": {"simulated": simulated}, **fine})
 
 
@@ -99,6 +99,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize(("name", "simulated", "said"), REFUSED.values(), ids=REFUSED)
 def test_springs_that_make_no_sense_are_refused(name: str, simulated: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):

@@ -24,6 +24,7 @@ from granite.tuning.toml_text import content_of, toml_text
 from tests.support.analytic_studies import BED, STIFFNESS, Bowl, table
 from tests.support.command_line import Call, sentence_of
 from tests.support.command_line import granite as granite
+from tests.support.quick_cases import quick
 
 
 @pytest.fixture(scope="module")
@@ -383,9 +384,12 @@ def test_the_list_has_what_parts_declare_and_every_metric(granite: Call):
         assert word in said
 
 
+@pytest.mark.parametrize("bed", quick(["free-flyer", "fixed-dual-arm/joint-pd"], "free-flyer"))
+def test_no_part_is_named_where_runs_are_compiled(bed: str, granite: Call):
+    assert "compiled" not in granite("tune", bed, "--list").err
+
+
 def test_parts_that_keep_the_runs_from_being_compiled_are_named(granite: Call):
-    assert "compiled" not in granite("tune", "free-flyer", "--list").err
-    assert "compiled" not in granite("tune", "fixed-dual-arm/joint-pd", "--list").err
     assert "runs are not compiled: devices.vision " in granite("tune", "free-flyer/camera", "--list").err
 
 
