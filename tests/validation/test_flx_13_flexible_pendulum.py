@@ -149,6 +149,7 @@ def test_f14_the_energy_lost_follows_the_step(h: float, losses: tuple[float, ...
         assert swung(interpreted(pendulum(1)), h, seconds)[2] == pytest.approx(loss, rel=0.05)
 
 
+@pytest.mark.slow
 def test_f14_the_loss_goes_with_the_fifth_power_of_the_step_and_is_not_eight_decimals(claims: Claims) -> None:
     """ "Constant to 8 decimals at 1 ms" is printed; that takes 0.1 ms."""
     model = interpreted(pendulum(1))

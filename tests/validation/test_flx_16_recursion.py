@@ -78,6 +78,7 @@ def test_f16_the_corrected_recursion_is_the_lagrangian_over_mass_points(seed: in
     claims.below("FLX F16", f"{what}: R", 1e-10, rest)
 
 
+@pytest.mark.slow
 def test_f16_our_model_is_the_lagrangian_over_mass_points_that_shorten(claims: Claims) -> None:
     links = random_links(2, False)
     model, worst = interpreted(module_of(links, ASLANT, "flx_random", polar=0.0)), np.zeros(2)

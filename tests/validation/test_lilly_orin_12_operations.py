@@ -116,7 +116,8 @@ def test_l13_operations_grow_in_proportion_to_the_chains(sizes: list[int], claim
     linear(claims, "chains", sizes, [operations(around_a_body(m)).sum() for m in sizes])
 
 
-@pytest.mark.parametrize("sizes", [[6, 12, 24], pytest.param([24, 48], marks=pytest.mark.slow)], ids=["24", "48"])
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [[6, 12, 24], [24, 48]], ids=["24", "48"])
 def test_l13_operations_grow_in_proportion_to_the_links_where_each_is_a_module(
     sizes: list[int], claims: Claims
 ) -> None:
@@ -128,6 +129,7 @@ def test_l13_the_order_in_which_links_are_named_costs_nothing(claims: Claims) ->
     claims.between("Lilly-Orin L13", "operations of 12 links named in any order over those in series", 0.95, 1.05, more)
 
 
+@pytest.mark.slow
 def test_l13_a_chain_that_is_one_module_is_not_linear_and_yet_cheaper(claims: Claims) -> None:
     """Its mass matrix is factorised whole: a cube in the end, and less work for arms of common length."""
     short, long = (operations(leaf(n)).sum() for n in (4, 8))
@@ -156,6 +158,7 @@ def test_l14_chains_worked_out_at_once_give_the_same_bits(claims: Claims) -> Non
     claims.equal("Lilly-Orin L14", "numbers that differ when 8 chains are worked out at once", 0, differing, 0)
 
 
+@pytest.mark.slow
 def test_l14_the_order_of_the_chains_changes_rounding_only(claims: Claims) -> None:
     system, q, u = closed_chains(3, 6, "hard_point", seed=36)
     force = np.random.default_rng(14).normal(size=system.n_u)

@@ -99,7 +99,7 @@ def printed_slide(level: Level) -> tuple[Path, Path]:
     )
 
 
-@pytest.mark.parametrize("level", [1, 3])
+@pytest.mark.parametrize("level", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_mrds16_printed_modules_slide_alike(level: Level, claims: Claims) -> None:
     whole, cut = printed_slide(level)
     apart = np.degrees(np.abs(cut.angles - whole.angles)).max()

@@ -75,6 +75,7 @@ def test_mrds17_input_held_over_each_step_makes_the_base_drift_as_published(
     claims.below("MRDS 17", "gap between the links", 1e-8, found.between_links, "m")
 
 
+@pytest.mark.slow
 def test_mrds18_input_at_the_stages_leaves_the_base_where_it_belongs(flexible: ContactSet, claims: Claims) -> None:
     found = drift(flexible, 1e-3, STAGES)
     claims.below("MRDS 18", "System 3, drift of the base in 10 s, input at stages", 1e-13, found.greatest, "m")

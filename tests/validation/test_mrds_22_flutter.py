@@ -43,6 +43,7 @@ def test_mrds22_two_modes_a_link_break_off_after_seven_seconds(claims: Claims) -
     assert end == pytest.approx(7.0, abs=0.3)
 
 
+@pytest.mark.slow
 def test_mrds22_one_mode_a_link_breaks_off_later(claims: Claims) -> None:
     machine, start = robot((1, 1, 1, 1))
     claims.equal("MRDS 22", "one mode a link breaks off at", 15.5, machine.run(start, 17.0).t[-1], 0.3, "s")
@@ -65,7 +66,10 @@ def test_mrds22_mrds23_the_robot_flutters_before_it_breaks(claims: Claims) -> No
 
 @pytest.mark.parametrize(
     ("modes", "expected"),
-    [((3, 2, 2, 2), [26.949, 73.621, 127.421, 23.641]), ((2, 1, 1, 1), [26.925, 73.597, 127.391, 23.635])],
+    [
+        ((3, 2, 2, 2), [26.949, 73.621, 127.421, 23.641]),
+        pytest.param((2, 1, 1, 1), [26.925, 73.597, 127.391, 23.635], marks=pytest.mark.slow),
+    ],
 )
 def test_mrds23_one_mode_more_in_the_first_link_completes_the_run(
     modes: Modes, expected: list[float], claims: Claims
@@ -77,7 +81,7 @@ def test_mrds23_one_mode_more_in_the_first_link_completes_the_run(
     assert path.t[-1] == pytest.approx(13.0)
 
 
-@pytest.mark.parametrize("modes", [1, 2])
+@pytest.mark.parametrize("modes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_mrds23_the_same_links_as_four_modules_complete_the_run(modes: int, claims: Claims) -> None:
     """The thesis's own one-link modules: what flutters is its two-link module."""
     first, *torques = sines(SYSTEM_5C)

@@ -57,6 +57,7 @@ def off(reference: Path, angles: Array, until: float) -> float:
     return float(np.degrees(np.abs(reference.angles[::2] - angles)[:rows]).max())
 
 
+@pytest.mark.slow
 def test_mrds30_kinematics_of_first_order_cannot_complete_the_run(claims: Claims) -> None:
     claims.below("MRDS 30", "System 6b by printed modules, level 1, breaks off at", 4.0, printed(1).t[-1], "s")
     path = printed(3, duration=10.0)

@@ -72,6 +72,7 @@ def test_mrds32_contacts_meet_in_the_matrix_only_where_they_share_a_module(
     assert (blocks == (np.abs(np.subtract.outer(range(5), range(5))) <= 1)).all()
 
 
+@pytest.mark.slow
 def test_mrds32_cost_within_a_module_grows_slower_than_dense_products(claims: Claims) -> None:
     counts = {n: leaf_functions(arm(n), arm(n).points[1:], True).eliminate.n_instructions() for n in (4, 8, 16, 32)}
     for n in (4, 8, 16):

@@ -27,6 +27,7 @@ def test_stanford05_ideal_actuators_track_the_twenty_second_move_to_1e_4(claims:
     claims.below("Stanford 5", what, 1e-4, _largest_error(), "m, rad")
 
 
+@pytest.mark.slow
 def test_stanford05_the_printed_law_without_y_misses_by_more_than_1e_2(monkeypatch: pytest.MonkeyPatch, claims: Claims):
     right = ComputedTorque.control
     model = Model(load("free-flyer").modules[0])

@@ -356,6 +356,7 @@ def test_stanford16_leap_takes_hold_in_every_way_and_comes_to_rest(release: str,
     assert all(0.3 < c.way < 0.6 for c in caught)
 
 
+@pytest.mark.slow
 def test_stanford16_a_millimetre_a_second_at_release_is_a_miss_of_millimetres(claims: Claims) -> None:
     """8.5 to 29 mm is what 0.3 to 0.1 m/s make of it. Arms that are sent where the vehicle will come do take hold."""
     v = vehicle()

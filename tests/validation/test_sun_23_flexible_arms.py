@@ -56,6 +56,7 @@ def test_sun23_a_passive_flexible_arm_follows_the_bar(claims: Claims) -> None:
     followed(claims, turned([LEFT_NORM], duration=0.04), 0.04)
 
 
+@pytest.mark.slow
 def test_sun23_the_objective_is_the_rule_of_example_4_2(claims: Claims) -> None:
     bed, ours = Bed("FFR", "RRR"), distribution(arms("FFR", "RRR"), [LEFT_NORM])
     rng, off = np.random.default_rng(1), 0.0

@@ -99,6 +99,7 @@ def test_an_estimate_is_filmed_where_there_is_no_truth(log: Log):
     assert len(area(frames[-1], HULL)) > 1000
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("bed", quick(["mrds-6a", "spatial-dual-arm/open-loop", "flexible-arm"], "mrds-6a"))
 def test_every_kind_of_testbed_has_a_film(bed: str):
     backdrop, frames = frames_of(api.simulate(api.load(bed, {"loop.duration_s": 0.2})))

@@ -64,7 +64,9 @@ def test_time_that_is_not_real_is_not_shown(flown):
             ("devices.thrusters.units.r1.failed=true", "seed=3"),
             "changed: devices.thrusters.units.r1.failed=true, seed=3",
         ),
-        ([f"simulation.initial.joint{i}_rad=0.{i}" for i in range(9)], "and 7 more"),
+        pytest.param(
+            [f"simulation.initial.joint{i}_rad=0.{i}" for i in range(9)], "and 7 more", marks=pytest.mark.slow
+        ),
         pytest.param([f"title={'x' * 200}"], "changed: title=xxx", marks=pytest.mark.slow),
         pytest.param(
             [f"modules.vehicle.bodies.upper_arm.outline_m={'x' * 99}"] * 20, "and 19 more", marks=pytest.mark.slow
@@ -88,6 +90,7 @@ def test_a_fixed_arm_is_drawn_without_the_panels_it_has_nothing_for():
     assert labels == ["y [m]", "joint\nerror [mrad]", "joint\ntorque [N m]"]
 
 
+@pytest.mark.slow
 def test_nothing_is_written_beyond_the_page(two_arms):
     assert_nothing_is_cut(drawn(two_arms))
 

@@ -148,7 +148,7 @@ def test_where_only_the_robot_is_measured_only_the_robot_is_drawn():
     assert not figure.axes[0].findobj(lambda a: isinstance(a, Polygon) and a.get_facecolor() == to_rgba(HULL_LAST))
 
 
-@pytest.mark.parametrize("make", quick([bar_between_arms, partial(chain, 12), box_in_space], box_in_space))
+@pytest.mark.parametrize("make", quick([bar_between_arms, partial(chain, 12), box_in_space], bar_between_arms))
 def test_a_page_of_many_modules_has_no_text_beyond_its_edges(make):
     bed = make()
     q = np.zeros((30, len(bed.positions)))
