@@ -36,17 +36,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
+    gc.freeze()
     gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_full_collections() -> Generator[None]:
-    """A run begins with a collection of all garbage: among the many objects of the suite it takes longer than most."""
+def _small_process() -> Generator[None]:
+    """Runs begin as in a small process: they neither search the many objects of the suite for garbage, which were
+    frozen when all tests were collected, nor lock its memory."""
     quick = SimpleNamespace(
-        collect=lambda: 0, freeze=gc.freeze, unfreeze=gc.unfreeze, disable=gc.disable, enable=gc.enable
+        collect=lambda: 0, freeze=lambda: None, unfreeze=lambda: None, disable=gc.disable, enable=gc.enable
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(realtime, "gc", quick)
+        patch.setattr(realtime, "_lock_memory", lambda undo: None)
         yield
 
 

@@ -25,6 +25,7 @@ from granite.logs import mcap_file
 from granite.logs.log import read_log
 from granite.logs.mcap_file import McapFile
 from granite.logs.unfinished import unfinished_name
+from granite.rt.checks import doctor
 from granite.rt.checks.preflight_checks import CheckResult
 from granite.rt.replay import COMPARED
 from granite.rt.run import simulate
@@ -152,7 +153,9 @@ def test_a_log_is_replaced_only_on_request(granite, tmp_path):
 # For scripts.
 
 
-def test_the_lists_are_json_for_scripts(granite):
+def test_the_lists_are_json_for_scripts(granite, monkeypatch):
+    wake_ups = doctor._wake_ups
+    monkeypatch.setattr(doctor, "_wake_ups", lambda: wake_ups(20))
     beds = {bed["bed"]: bed for bed in granite("list", "--json").json}
     assert "ideal" in beds["free-flyer"]["variants"]
     shown = granite("show", "free-flyer", "--set", "loop.duration_s=7", "--json")
@@ -569,6 +572,7 @@ def test_a_reader_that_has_seen_enough_is_no_fault():
 _WHILE_IMPORTING = """
 import os, signal, sys
 from importlib.abc import MetaPathFinder
+from granite.cli import main
 
 class CtrlC(MetaPathFinder):
     def find_spec(self, name, path, target=None):

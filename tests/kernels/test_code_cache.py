@@ -13,6 +13,7 @@ import pytest
 from granite.config.errors import CompilationError
 from granite.kernels import c_compiler, code_cache
 from granite.kernels.c_compiler import find_compiler
+from granite.rt.checks import doctor
 from granite.rt.checks.doctor import examine
 from tests.support.small_functions import cache as cache
 from tests.support.small_functions import make, needs_compiler, once, swung
@@ -72,8 +73,10 @@ def test_an_entry_leads_to_no_library_outside_the_cache(cache: Path, tmp_path: P
 
 
 def test_a_directory_that_others_can_write_is_refused_by_name(
-    cache: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path
+    cache: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    wake_ups = doctor._wake_ups
+    monkeypatch.setattr(doctor, "_wake_ups", lambda: wake_ups(20))
     cache.mkdir(mode=0o700)
     cache.chmod(0o777)
     with caplog.at_level(logging.WARNING):

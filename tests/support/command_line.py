@@ -32,14 +32,14 @@ class Said(NamedTuple):
 
 Call = Callable[..., Said]
 #: Typer's tree of all commands, made from their signatures once and not at each call, which takes longer than most
-_command_tree = functools.cache(typer.main.get_command)
+command_tree = functools.cache(typer.main.get_command)
 
 
 @pytest.fixture
 def granite(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     """Call the command in an empty directory."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(typer.main, "get_command", _command_tree)
+    monkeypatch.setattr(typer.main, "get_command", command_tree)
 
     def call(*arguments: object) -> Said:
         monkeypatch.setattr(sys, "argv", ["granite", *map(str, arguments)])

@@ -96,7 +96,7 @@ class Arm:
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The emulated servos are a thread, which a busy machine runs late."""
-    monkeypatch.setattr("granite.drivers.dynamixel.bus_port._PATIENCE_S", 0.5)
+    monkeypatch.setattr("granite.drivers.dynamixel.bus_port._PATIENCE_S", 0.3)
 
 
 @pytest.fixture

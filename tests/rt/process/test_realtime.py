@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -68,8 +71,16 @@ class Cycle:
         self.found.append("found")
 
 
-def test_garbage_is_collected_before_the_loop_and_not_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """That of Python, which the other tests do without."""
     monkeypatch.setattr(realtime, "gc", gc)
+    yield
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("collector")
+def test_garbage_is_collected_before_the_loop_and_not_while_it_runs() -> None:
     found: list[str] = []
     Cycle(found)
     with real_time(LoopTable(period_s=0.005, duration_s=1.0), enabled=False) as report:
@@ -79,6 +90,26 @@ def test_garbage_is_collected_before_the_loop_and_not_while_it_runs(monkeypatch:
         assert not gc.isenabled()
     assert gc.get_freeze_count() == 0
     assert gc.isenabled()
+
+
+LOCKING = """
+from pathlib import Path
+from granite.config.loop import LoopTable
+from granite.rt.process.realtime import real_time
+
+def locked():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmLck")).split()[1])
+
+with real_time(LoopTable(period_s=0.005, duration_s=1.0, priority=0, hold_cpu_awake=False)) as report:
+    within = locked()
+print(report["lock_memory"], within > 1000, locked())
+"""
+
+
+def test_memory_is_locked_while_the_loop_runs_or_the_refusal_is_reported() -> None:
+    said = subprocess.run([sys.executable, "-c", LOCKING], capture_output=True, text=True, check=True).stdout
+    assert said == "in force True 0\n" or said.startswith("refused: ")
 
 
 @pytest.mark.parametrize(("cpu", "left"), [(1, [{0, 2, 3}]), (None, [])])
