@@ -8,7 +8,6 @@ import pytest
 from granite.config.loader import load
 from granite.config.records import Array
 from granite.rt.run_in_memory import simulate_in_memory
-from tests.support.quick_cases import quick
 
 
 def errors_of(bed: str, seeds: int, changes: dict[str, float]) -> tuple[Array, Array]:
@@ -33,9 +32,8 @@ def assert_consistent(bed: str, seeds: int, **changes: float) -> Array:
     return rates
 
 
-@pytest.mark.parametrize("seeds", quick([24, 60], 24))
-def test_deviations_contain_the_offsets_of_joint_sensors(seeds: int) -> None:
-    assert_consistent("free-flyer", seeds, **{"loop.duration_s": 3.1})
+def test_deviations_contain_the_offsets_of_joint_sensors() -> None:
+    assert_consistent("free-flyer", 60, **{"loop.duration_s": 3.1})
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ WITHOUT_CONTROLLER = quick([bed for bed in NAMES if bed not in controlled() and 
 
 
 def run(bed: str, *changes: str) -> Log:
-    return simulate_in_memory(load(bed, ("loop.duration_s=3.0", *changes)))
+    return simulate_in_memory(load(bed, ("loop.duration_s=2.0", *changes)))
 
 
 @pytest.fixture(scope="module")
