@@ -208,7 +208,7 @@ SUCCESSIONS = [
     ),
     (
         {"joint_sensors_3": lambda k: 0.01 * (k % 2) + 0.8 * (k >= 10)},
-        Reason.BRAKE_FAILS, "joint_sensors elbow_rate was 5.54 rad/s, limit 4.2 rad/s",
+        Reason.BRAKE_FAILS, "joint_sensors elbow_rate was 5.54 rad/s, limit 4.25",
     ),
     ({"correction_1": lambda k: 1e-4 * (k > SETTLED)}, Reason.MOTION_UNEXPLAINED, "base_y residual was 0.50"),
     (
