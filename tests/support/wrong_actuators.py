@@ -62,8 +62,6 @@ class FastestRate(NamedTuple):
     before: float
     #: from the notice to the end [s]
     lasted_s: float
-    #: that of an object in the hands after the notice
-    held: float
 
 
 def wrong_motors(bed: Bed) -> Iterator[WrongActuators]:
@@ -99,7 +97,7 @@ def wrong_thrusters(bed: Bed) -> Iterator[WrongActuators]:
 def fastest_rate(name: str, wrong: WrongActuators, *changes: str) -> FastestRate:
     """Run a preset with wrong actuators in virtual time."""
     log = simulate_in_memory(load(name, [f"simulation.events=[{', '.join(wrong.events)}]", *changes]))
-    rates, held = relative_rates(log), relative_rates(log, of_objects=True)
+    rates = relative_rates(log)
     noticed = np.flatnonzero(log["/verdict"].reason >= 10)
     first = int(noticed[0]) if len(noticed) else len(rates) - 1
     return FastestRate(
@@ -107,7 +105,6 @@ def fastest_rate(name: str, wrong: WrongActuators, *changes: str) -> FastestRate
         float(rates[first:].max()) if len(noticed) else float(rates.max()),
         float(rates[: first + 1].max()),
         (len(rates) - 1 - first) * log.bed.loop.period_s,
-        float(held[first if len(noticed) else 0 :].max()),
     )
 
 
@@ -161,23 +158,21 @@ def wiggled_robot(name: str, wrong: WrongActuators | None = None, *changes: str)
     return WiggledRobot(findings, float(_relative(bed, u).max()), way, clock.now(), stops == [{}])
 
 
-def relative_rates(log: Log, of_objects: bool = False) -> Array:
-    """The greatest true rate of robots, or of objects, in each tick and at the end as a multiple of its limit."""
+def relative_rates(log: Log) -> Array:
+    """The greatest true rate in each tick and at the end, of robots and objects, as a multiple of its limit."""
     bed = log.bed
     rates = log.rows[:, log.channels.columns("/truth", "u")]
     final = [log.summary["final_rate"][velocity.name]["value"] for velocity in bed.velocities]
-    return _relative(bed, np.vstack([rates, final]), of_objects)
+    return _relative(bed, np.vstack([rates, final]))
 
 
-def _relative(bed: Bed, rates: Array, of_objects: bool = False) -> Array:
+def _relative(bed: Bed, rates: Array) -> Array:
     rates, safety = np.abs(rates), bed.safety
-    assert bed.controller is not None
     names, found = [velocity.name for velocity in bed.velocities], np.zeros(len(rates))
-    for joint in () if of_objects else safety.joints:
+    for joint in safety.joints:
         found = np.maximum(found, rates[:, names.index(joint.joint)] / joint.rate_rad_s)
     for module in bed.modules:
-        is_object = module.name in bed.controller.objects
-        if module.base == "floating" and module.name in bed.known.q and is_object == of_objects:
+        if module.base == "floating" and module.name in bed.known.q:
             root = rates[:, bed.layout.root_u(module)]
             if safety.base_speed_m_s:
                 found = np.maximum(found, np.hypot(root[:, 0], root[:, 1]) / safety.base_speed_m_s)
