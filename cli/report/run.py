@@ -33,10 +33,10 @@ def run_tables(summary: RunSummary) -> Iterator[Table]:
             rows.append((name, unit, *(number(None if e is None else scale * e, ".3g") for e in errors)))
         yield table(title, columns, rows)
     if applied := summary.get("applied"):
-        rows = [
-            (name, number(size["max"], ".4g"), number(100 * size["max"] / size["limit"], ".3g"), size["unit"])
-            for name, size in applied.items()
-        ]
+        rows = []
+        for name, size in applied.items():
+            part = None if size["max"] is None else 100 * size["max"] / size["limit"]
+            rows.append((name, number(size["max"], ".4g"), number(part, ".3g"), size["unit"]))
         yield table("Actuators", ("signal", "largest", "of its limit [%]", "in"), rows)
     yield from _machine_tables(summary)
     yield from _contact_tables(summary)
