@@ -60,7 +60,7 @@ def test_the_wheel_has_one_top_level_name(wheel: Path) -> None:
     for file in (
         "granite/py.typed",
         "granite/config/testbeds/free-flyer.toml",
-        "granite/rt/logs/log.py",
+        "granite/logs/log.py",
         "granite/firmware/core/board.c",
     ):
         assert file in files

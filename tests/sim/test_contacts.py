@@ -381,6 +381,10 @@ def test_a_controlled_robot_does_the_same_beside_a_puck_it_does_not_touch() -> N
     for motor, limit in zip(beside["devices"]["motors"]["units"], beside["safety"]["joints"], strict=True):
         motor["joint"], limit["joint"] = joints[motor["joint"]], joints[limit["joint"]]
     beside["devices"]["vision"]["module"] = beside["devices"]["thrusters"]["module"] = "vehicle"
+    beside["controller"]["law"]["hold"]["gains"] = {
+        name.replace("base_heading", "vehicle_base_heading"): gain
+        for name, gain in beside["controller"]["law"]["hold"]["gains"].items()
+    }
     beside["simulation"]["initial"] = {f"vehicle_{k}": x for k, x in beside["simulation"]["initial"].items()}
     for waypoint in beside["behaviour"]["waypoints"]:
         waypoint["target"] = {f"vehicle_{key}": x for key, x in waypoint["target"].items()}

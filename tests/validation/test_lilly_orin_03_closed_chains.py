@@ -67,7 +67,7 @@ def _moments(system, q: Array, free: Array) -> Array:
     return np.concatenate(list(total.values()))
 
 
-@pytest.mark.parametrize(("m", "n", "kind"), [CASES[0], pytest.param(*CASES[1], marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("m", "n", "kind"), CASES[:2])
 def test_l07_the_body_has_a_positive_definite_inertia_no_less_than_its_own(
     m: int, n: int, kind: str, claims: Claims
 ) -> None:

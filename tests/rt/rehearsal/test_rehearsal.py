@@ -176,6 +176,8 @@ def test_a_preset_rehearses_as_it_simulates(name: str, tmp_path: Path):
     Variants that fly along waypoints differ from their preset from the start on: some seconds show it.
     """
     bed = granite.load(name)
+    if bed.loop.period_s < 1e-3:
+        pytest.skip("no serial port exchanges all frames in its period: refused")
     ages = {f"safety.age_s.{sensor}": 1.0 for sensor in bed.sensors}  # a loaded machine delays bytes on their way
     flies_only = bed.behaviour.kind == "waypoints" and not bed.contacts
     longest = 5.0 if "/" in name and flies_only else 15.0
