@@ -143,13 +143,13 @@ def test_the_clock_of_the_camera_is_off_and_drifts_and_the_pose_is_that_of_the_e
     clock = ["devices.vision.simulated.clock_offset_s=0.004", "devices.vision.simulated.clock_drift_ppm=100"]
     rates = []
     for seed in range(8):
-        found = frames(camera([*NO_NOISE, *NO_JITTER, *NO_DROPOUT, *clock], seed), 6.0, 0.005)
-        exposed = np.arange(len(found)) / 60
-        error = np.array([frame.t for _, frame in found]) - exposed
+        seen = frames(camera([*NO_NOISE, *NO_JITTER, *NO_DROPOUT, *clock], seed), 6.0, 0.005)
+        exposed = np.arange(len(seen)) / 60
+        error = np.array([frame.t for _, frame in seen]) - exposed
         rate, offset = np.polyfit(exposed, error, 1)
         assert abs(offset) <= 0.004
         np.testing.assert_allclose(error, offset + rate * exposed, atol=1e-9)
-        np.testing.assert_allclose([frame.values for _, frame in found], [pose(t) for t in exposed], atol=1e-6)
+        np.testing.assert_allclose([frame.values for _, frame in seen], [pose(t) for t in exposed], atol=1e-6)
         rates.append(1e6 * rate)
     assert 50 < np.abs(rates).max() <= 100
 

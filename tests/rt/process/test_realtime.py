@@ -81,10 +81,10 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("collector")
 def test_garbage_is_collected_before_the_loop_and_not_while_it_runs() -> None:
-    found: list[str] = []
-    Cycle(found)
+    collected: list[str] = []
+    Cycle(collected)
     with real_time(LoopTable(period_s=0.005, duration_s=1.0), enabled=False) as report:
-        assert found == ["found"]
+        assert collected == ["found"]
         assert report["freeze_garbage"] == "in force"
         assert gc.get_freeze_count() > 1000
         assert not gc.isenabled()
