@@ -42,7 +42,7 @@ _TO_THE_RUN = {
     "reset": "clears the fault of a hold or a float: armed",
     "set-gain": "GAIN VALUE: changes a gain within its bounds",
     "goals": "the coordinates that goals may name, and what the behaviour offers",
-    "go": "KEY=VALUE .. [--duration S]: goes to a pose",
+    "go": "KEY=VALUE .. [--duration S] [--plan]: goes to a pose, around zones by a planned path",
     "jog": "NAME RATE ..: moves coordinates for a short time",
     "follow": "FILE: follows the path of a CSV file",
     **{action: f"{meaning}, where the behaviour offers it" for action, meaning in _ACTIONS.items()},
@@ -55,7 +55,7 @@ _AT_THE_PROMPT = {**_TO_THE_RUN, **_BY_HAND, "help": "this list, also ?", "quit"
 OPERATOR_COMMANDS = (*_TO_THE_RUN, *_BY_HAND, _NEW_KEY)
 #: the key that is used unless another one is named
 KEY = "operator"
-_DURATION = "--duration"
+_DURATION, _PLAN = "--duration", "--plan"
 _OPTIONS = {"--address": "address", "--key": "key"}
 
 
@@ -73,6 +73,8 @@ def plain_form(words: Sequence[str]) -> dict[str, Any] | None:
             arguments["as_json"] = True
         elif option == _DURATION:
             arguments["words"] += [_DURATION, value if is_given else next(rest, "")]
+        elif word == _PLAN:
+            arguments["words"].append(word)
         elif word.startswith("-") and not _is_number(word):
             return None
         else:
@@ -149,12 +151,16 @@ def _go(words: Sequence[str]) -> dict[str, Any]:
             key, is_given, value = word.partition("=")
             if key == _DURATION:
                 message["duration_s"] = float(value if is_given else next(rest, ""))
+            elif word == _PLAN:
+                message["plan"] = True
             else:
                 message["target"][key] = float(value)
     except ValueError:
         message["target"] = {}
     if not message["target"]:
-        raise InputError(key="command", value=" ".join(words), expected="go KEY=NUMBER .. [--duration SECONDS]")
+        raise InputError(
+            key="command", value=" ".join(words), expected=f"go KEY=NUMBER .. [{_DURATION} SECONDS] [{_PLAN}]"
+        )
     return message
 
 
@@ -201,11 +207,13 @@ _MESSAGES: dict[str, Callable[[Sequence[str]], dict[str, Any]]] = {
 
 
 def _asked(operator: Any, message: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a message; a path takes as many ticks as it has samples."""
+    """The answer to a message; a path takes as many ticks as it has samples, and longer to be planned."""
     if message["do"] == "follow":
         answer: dict[str, Any] = operator.follow(message["columns"])
-        return answer
-    answer = operator.ask(**message)
+    elif message["do"] == "go":
+        answer = operator.go(**{key: value for key, value in message.items() if key != "do"})
+    else:
+        answer = operator.ask(**message)
     return answer
 
 
@@ -273,7 +281,8 @@ def print_answer(answer: dict[str, Any]) -> None:
     for action in answer.get("actions", ()):
         say(action)
     if "duration_s" in answer:
-        say(f"there in {answer['duration_s']:.3g} s")
+        impulse = f" with {answer['impulse_n_s']:.3g} N s" if "impulse_n_s" in answer else ""
+        say(f"there in {answer['duration_s']:.3g} s{impulse}")
     if answer["ok"]:
         because = f" by {answer['cause']}" if "cause" in answer else ""
         controls = f", {answer['lease']['holder']} has the controls" if "lease" in answer else ""

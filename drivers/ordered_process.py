@@ -72,6 +72,12 @@ class OrderedProcess(subprocess.Popen[str]):
         assert self.stdin is not None
         send(self.stdin, message)
 
+    @property
+    def has_answer(self) -> bool:
+        """Whether a message waits, or the process has ended."""
+        assert self.stdout is not None
+        return bool(select.select([self.stdout], [], [], 0.0)[0])
+
     def answer(self, patience_s: float) -> dict[str, Any]:
         """Its next message; a failure where it has ended, or says nothing for so long."""
         assert self.stdout is not None

@@ -19,6 +19,8 @@ from granite.rt.operator.keys import key_folder, public_key, read_pair
 
 #: how long an answer may take [s]
 ANSWER_S = 2.0
+#: how long a path may take to be planned and handed over [s]
+PLANNING_S = 75.0
 #: time between two signs of life of an operator who watches [s]
 WATCH_S = 0.5
 
@@ -95,7 +97,7 @@ class Operator:
             answer: dict[str, Any] = json.loads(self._socket.recv())
         return answer
 
-    def go(self, target: Mapping[str, float], duration_s: float | None = None) -> dict[str, Any]:
+    def go(self, target: Mapping[str, float], duration_s: float | None = None, plan: bool = False) -> dict[str, Any]:
         """Go to a pose; the answer of the loop, with the duration.
 
         Parameters
@@ -104,8 +106,13 @@ class Operator:
             By key, such as `{"base_x_m": 2.0}`; other coordinates go on with their own path.
         duration_s
             How long it takes; None: a duration that leaves thrust and torque for disturbances.
+        plan
+            By a path that is planned first, around zones and with little propellant; from rest alone. The answer comes
+            when it is flown, after seconds, with its impulse `impulse_n_s`.
         """
         more: dict[str, Any] = {} if duration_s is None else {"duration_s": duration_s}
+        if plan:
+            return self.ask("go", wait_s=PLANNING_S, target=dict(target), plan=True, **more)
         return self.ask("go", target=dict(target), **more)
 
     def jog(self, **rates: float) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from granite.config.loader import from_json
 from granite.config.records import Array
 from granite.config.run_modes import Reply, Request, RequestKind
 from granite.config.testbed import Testbed
+from granite.rt.operator.path_planning import PathRequest
 
 #: columns of a path are thinned where that moves it by less than this [m, rad]
 _THIN = 5e-4
@@ -73,19 +74,39 @@ class GoalRequests:
 
     def go(self, content: Mapping[str, Any]) -> Request:
         """To a pose, with a duration."""
+        goal, duration = self._target(content)
+        self.was_found = False
+        if duration is None:
+            self._refuse_unknown_reference()
+            duration, self.was_found = self._paths.duration(self._motion, self._completed(goal))
+        return Request(RequestKind.GO, value=duration, numbers=tuple(goal.tolist()))
+
+    def to_plan(self, content: Mapping[str, Any]) -> PathRequest:
+        """The path to a pose that is to be planned, from rest here."""
+        goal, duration = self._target(content)
+        self._refuse_unknown_reference()
+        n = len(goal)
+        if np.any(self._motion[n:]):
+            raise InputError(
+                "the robot moves", key="plan", value=True, expected="a robot at rest, after hold and start"
+            )
+        return PathRequest(self._motion[:n].tolist(), self._completed(goal).tolist(), duration)
+
+    def _target(self, content: Mapping[str, Any]) -> tuple[Array, float | None]:
+        """Of a goal: a number of each coordinate, NaN where it goes on as before, and the duration if there is one."""
         self._refuse_none()
         keys = {self._positions[i].key: i for i in self._moved}
         goal = self._by_name("target", content["target"], keys, nan)
-        self.was_found = False
-        if "duration_s" in content:
-            duration = _number("duration_s", content["duration_s"])
-            if duration <= 0:
-                raise InputError(key="duration_s", value=duration, expected="more than 0")
-        else:
-            self._refuse_unknown_reference()
-            here = self._motion[: len(goal)]
-            duration, self.was_found = self._paths.duration(self._motion, np.where(np.isnan(goal), here, goal))
-        return Request(RequestKind.GO, value=duration, numbers=tuple(goal.tolist()))
+        if "duration_s" not in content:
+            return goal, None
+        duration = _number("duration_s", content["duration_s"])
+        if duration <= 0:
+            raise InputError(key="duration_s", value=duration, expected="more than 0")
+        return goal, duration
+
+    def _completed(self, goal: Array) -> Array:
+        """With the reference of the loop where a goal has no number."""
+        return np.where(np.isnan(goal), self._motion[: len(goal)], goal)
 
     def preview(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """What would become of `go`, for a page: its duration and poses on the way, or why it would be refused."""
@@ -93,8 +114,7 @@ class GoalRequests:
 
         self._refuse_unknown_reference()
         request = self.go(content)
-        n = len(self._positions)
-        target = np.where(np.isnan(request.numbers), self._motion[:n], request.numbers)
+        n, target = len(self._positions), self._completed(np.array(request.numbers))
         rows = self._paths.to_pose(0.0, self._motion, target, request.value)
         use = self._paths.worst(rows)
         path = SampledPath(rows[:, 0], rows[:, 2 : 2 + 3 * n].reshape(len(rows), 3, n))

@@ -31,6 +31,7 @@ from granite.rt.operator.goal_requests import GoalRequests
 from granite.rt.operator.keys import operators, read_pair
 from granite.rt.operator.link import ANSWER_WIDTH, ANSWERS
 from granite.rt.operator.messages import ASKS, Message, read_message
+from granite.rt.operator.path_planning import PathPlanning
 from granite.rt.operator.request_lanes import RequestLanes
 from granite.rt.operator.strangers import Strangers
 from granite.rt.process.posix_signals import TERMINATING
@@ -81,6 +82,9 @@ class OperatorChannel:
         self._answers = Ring(order["answers"], ANSWERS, ANSWER_WIDTH + order["numbers"])
         self._goals = GoalRequests(order["testbed"], order["actions"])
         self._transfer: PathTransfer | None = None
+        self._planning = PathPlanning(order["testbed"])
+        #: route and name of the client for whom a path is being planned
+        self._planned_for: tuple[list[bytes], str] | None = None
         #: who has the controls, and since when
         self._holder, self._since = 0, 0.0
         self._gains = tuple(LiveGain(*gain) for gain in order["gains"])
@@ -128,9 +132,12 @@ class OperatorChannel:
                 refusal = self._goals.sentence(Reply(int(reply)), int(limit), part)
                 self._hear(int(number), int(reply), int(mode), int(cause), t, refusal)
             self._hand_over()
+            self._take_plan()
             if over:
                 break
-            ready = dict(self._poller.poll(_BUSY_MS if self._waiting or self._transfer else _IDLE_MS))
+            ready = dict(
+                self._poller.poll(_BUSY_MS if self._waiting or self._transfer or self._planned_for else _IDLE_MS)
+            )
             self._strangers.look()
             if self._zap in ready:
                 self._admit()
@@ -141,6 +148,7 @@ class OperatorChannel:
             self._miss(time.monotonic())
         for number in list(self._waiting):
             self._hear(number, Reply.DONE, RunMode.STOPPED, 0, self._t)
+        self._planning.close()
         self._context.destroy(linger=200)
 
     def _admit(self) -> None:
@@ -189,15 +197,63 @@ class OperatorChannel:
         if message.do in _WITH_CONTENT and not self._requests.has_room(number):  # before a search, which takes time
             self._say(route, ok=False, text=_TOO_MANY)
         elif message.do == "follow":
-            if self._transfer is not None:
-                raise InputError("another path is on its way to the loop", expected="to wait for its answer")
-            *knots, follow = self._goals.follow(message.content)
-            client = WaitingClient(route, message, sender, follow._replace(sender=number))
-            self._transfer = PathTransfer(client, [knot._replace(sender=number) for knot in knots])
+            self._follow(route, sender, message)
+        elif message.do == "go" and message.content.get("plan", False) is not False:
+            self._plan(route, sender, message)
         else:
             request = self._request(message, number)._replace(sender=number)
             longer = _LONGER if message.do == "go" and self._goals.was_found else 0
             self._send(WaitingClient(route, message, sender, request, longer))
+
+    def _follow(self, route: list[bytes], sender: str, message: Message) -> None:
+        """Begin to hand a path over."""
+        self._refuse_second_path()
+        number = self._names.index(sender) + 1
+        *knots, follow = self._goals.follow(message.content)
+        client = WaitingClient(route, message, sender, follow._replace(sender=number))
+        self._transfer = PathTransfer(client, [knot._replace(sender=number) for knot in knots])
+
+    def _plan(self, route: list[bytes], sender: str, message: Message) -> None:
+        """Let the path to a goal be planned; it is followed as one that an operator sends."""
+        if (plan := message.content["plan"]) is not True:
+            raise InputError(key="plan", value=plan, expected="true or false")
+        self._refuse_second_path()
+        if self._mode is not RunMode.RUNNING:
+            raise InputError(f"the run is {self._mode.name.lower()}", key="plan", value=True, expected="start first")
+        if self._holder not in (0, self._names.index(sender) + 1):
+            raise InputError(self._controls(), key="plan", value=True, expected="lease take first")
+        self._planning.begin(self._goals.to_plan(message.content))
+        self._planned_for = route, sender
+
+    def _take_plan(self) -> None:
+        """Follow a path that has been planned, or say why there is none."""
+        if self._planned_for is None:
+            return
+        route, sender = self._planned_for
+        self._keep_watching(route, sender)
+        if (plan := self._planning.take()) is None:
+            return
+        self._planned_for = None
+        try:
+            if failure := plan.get("failure"):
+                raise InputError(failure)
+            kept = {"duration_s": plan["duration_s"], "impulse_n_s": plan["impulse_n_s"]}
+            self._follow(route, sender, Message("follow", content={"columns": plan["columns"], **kept}))
+        except InputError as refusal:
+            self._say(route, ok=False, text=f"refused: {refusal}")
+
+    def _refuse_second_path(self) -> None:
+        if self._transfer is not None or self._planned_for is not None:
+            problem = "being planned" if self._planned_for else "on its way to the loop"
+            raise InputError(f"another path is {problem}", expected="to wait for its answer")
+
+    def _keep_watching(self, route: list[bytes], sender: str) -> None:
+        """Who waits for the answer about a path can't send another message."""
+        if route[0] in self._watching:
+            self._watching[route[0]] = sender, time.monotonic()
+
+    def _controls(self) -> str:
+        return f"operator '{self._names[self._holder - 1]}' has the controls since {self._since:.1f} s"
 
     def _request(self, message: Message, sender: int) -> Request:
         if message.do == "lease":
@@ -231,8 +287,7 @@ class OperatorChannel:
         if (transfer := self._transfer) is None:
             return
         client = transfer.client
-        if client.route[0] in self._watching:  # who waits for this answer can't send another message
-            self._watching[client.route[0]] = client.sender, time.monotonic()
+        self._keep_watching(client.route, client.sender)
         while transfer.requests and self._requests.has_room(client.request.sender):
             self._number += 1
             knot = transfer.requests.popleft()
@@ -267,9 +322,8 @@ class OperatorChannel:
             self._values[waiting.message.gain] = waiting.message.value
         text = refusal or answer_text(ASKS[waiting.message.do], Reply(reply), self._mode, self._cause)
         if reply == Reply.NOT_IN_CONTROL and self._holder:
-            holder = self._names[self._holder - 1]
-            text = f"refused: operator '{holder}' has the controls since {self._since:.1f} s, expected lease take first"
-        more = {"duration_s": waiting.request.value} if waiting.message.do == "go" and reply == Reply.DONE else {}
+            text = f"refused: {self._controls()}, expected lease take first"
+        more = _outcome(waiting) if reply == Reply.DONE else {}
         self._say(waiting.route, ok=reply == Reply.DONE, text=text, **more)
 
     def _miss(self, now: float) -> None:
@@ -298,6 +352,16 @@ class OperatorChannel:
 
     def _listed(self) -> list[dict[str, Any]]:
         return [{**gain._asdict(), "value": value} for gain, value in zip(self._gains, self._values, strict=True)]
+
+
+def _outcome(waiting: WaitingClient) -> dict[str, float]:
+    """What an accepted goal takes: its time, and of a planned path the impulse, too."""
+    if waiting.message.do == "go":
+        return {"duration_s": waiting.request.value}
+    content = waiting.message.content
+    if "impulse_n_s" not in content:
+        return {}
+    return {"duration_s": waiting.request.value + content["duration_s"], "impulse_n_s": content["impulse_n_s"]}
 
 
 def work(order: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from math import isnan, nan
 
 import numpy as np
@@ -43,6 +44,19 @@ def test_a_goal_without_a_duration_gets_one_that_grows_with_its_distance(goals):
     assert far.numbers[0] == 2.5
     assert all(isnan(x) for x in far.numbers[1:])
     assert asked(goals, do="go", target={"elbow_rad": 0.5}, duration_s=7).value == 7.0
+
+
+def test_a_path_is_planned_from_rest_alone(goals):
+    message = read_message(b'{"do": "go", "target": {"base_x_m": 2.5}, "plan": true}', ())
+    request = goals.to_plan(message.content)
+    assert (request.start, request.goal, request.duration_s) == (HERE[:5], [2.5, *HERE[1:5]], None)
+    assert goals.to_plan({"target": {"elbow_rad": 0.5}, "duration_s": 12}).duration_s == 12.0
+    goals.note([*HERE[:5], 0.01, *HERE[6:]])
+    try:
+        with pytest.raises(InputError, match="plan = true: the robot moves, expected a robot at rest"):
+            goals.to_plan(message.content)
+    finally:
+        goals.note(HERE)
 
 
 def test_a_path_is_handed_over_in_the_knots_that_it_needs(goals):
@@ -134,6 +148,40 @@ def test_a_refusal_names_the_worst_limit_and_the_holder_of_the_controls(tmp_path
             flood.send(*["jog"] * 2000)
             assert operator.jog(base_x=0.05)["ok"]
     link.close()
+
+
+PILLAR = 'safety.keep_out=[{name="pillar", disc={position_m=[1.9, 0.9], radius_m=0.1}}]'
+BEHIND = {"base_x_m": 2.6, "base_y_m": 1.2, "elbow_rad": 0.6}
+
+
+@pytest.mark.slow
+def test_a_goal_behind_a_zone_is_reached_by_a_plan_while_others_get_their_answers(tmp_path):
+    new_operator(tmp_path / "keys", "second")
+    with Session(tmp_path, "--set", ON_DEMAND, "--set", PILLAR, "--duration", "180") as session:
+        session.do("arm", "armed")
+        text = session.operator.go(BEHIND, plan=True)["text"]
+        assert text == "refused: plan = true: the run is armed, expected start first"
+        session.do("start", "running")
+        assert "pillar" in session.operator.go(BEHIND, duration_s=40.0)["text"]
+        inside = session.operator.go({"base_x_m": 1.9, "base_y_m": 0.9}, plan=True)["text"]
+        assert inside.startswith("refused: target: ")
+        assert "to pillar" in inside
+        with Operator(session.address, "second", tmp_path / "keys") as other, ThreadPoolExecutor() as waits:
+            answer = waits.submit(session.operator.go, BEHIND, plan=True)
+            until = time.monotonic() + 60
+            while "another path is being planned" not in other.go(BEHIND, plan=True)["text"]:
+                assert time.monotonic() < until
+            assert other.ask("status")["ok"]
+            assert not answer.done()
+            assert answer.result()["impulse_n_s"] < 15.0
+        until = time.monotonic() + 120
+        while abs(session.operator.ask("goals")["coordinates"][0]["value"] - BEHIND["base_x_m"]) > 1e-6:
+            assert time.monotonic() < until
+            time.sleep(0.5)
+        session.operator.ask("stop")
+        log = session.finish()
+    assert log.summary["ended"] == "operator_stop"
+    assert replay(log).first is None
 
 
 @pytest.mark.slow
