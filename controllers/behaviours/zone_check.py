@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import pairwise
 
 import casadi as ca
@@ -22,11 +22,24 @@ PathSample = tuple[float, Array, Array]
 
 
 class ZoneCheck:
-    """What stays apart in a testbed; compiled at the start, unless that takes longer than a few paths."""
+    """What stays apart in a testbed; compiled at the start, unless that takes longer than a few paths.
 
-    def __init__(self, model: ControlModel, *, compiled: bool = True) -> None:
+    Parameters
+    ----------
+    model
+        The controller's model.
+    compiled
+        Whether it pays to compile it.
+    without
+        Modules that are left out.
+    """
+
+    def __init__(self, model: ControlModel, *, compiled: bool = True, without: Collection[str] = ()) -> None:
         bed = model.bed
         self._pairs, self._clearance = guarded_pairs(bed), bed.safety.clearance_m
+        if without:
+            sides = ((pair, {side.module for side in (pair.first, pair.second) if side}) for pair in self._pairs)
+            self._pairs = tuple(pair for pair, modules in sides if not modules & {*without})
 
         def write() -> list[ca.Function]:
             clearances, end = Clearances(self._pairs, bed.known), ca.SX.sym("end", model.q.numel())

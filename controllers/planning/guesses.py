@@ -10,7 +10,9 @@ import casadi as ca
 import numpy as np
 
 from granite.config.footprints import footprints
+from granite.config.modules import Module
 from granite.config.records import Array
+from granite.config.testbed import Testbed
 from granite.controllers.planning.momentum import MomentumModel
 from granite.controllers.planning.problem import PathNodes
 
@@ -34,9 +36,7 @@ def around_zones(
     """The base on the shortest way of a grid on which its disc is outside of all zones; None where there is none."""
     bed = model.model.bed
     table = bed.safety.table_m
-    (module,) = model.model.layout.modules
-    body = next(body for body in footprints(bed, module) if body.body == module.root.name)
-    radius = max(math.hypot(x, y) + r for x, y, r in body.discs)
+    radius = base_radius(bed, model.module)
     if table is None:
         both = np.array([start[:2], goal[:2]])
         table = (*(both.min(axis=0) - 2.0), *(both.max(axis=0) + 2.0))
@@ -53,16 +53,32 @@ def around_zones(
     return _through(model, nodes, duration, poses, parts)
 
 
+def base_radius(bed: Testbed, module: Module) -> float:
+    """Radius of the disc about the base's origin that holds the base [m]; none without a shape."""
+    bodies = (body for body in footprints(bed, module) if body.body == module.root.name)
+    return max((math.hypot(x, y) + r for body in bodies for x, y, r in body.discs), default=0.0)
+
+
+def aside(model: MomentumModel, nodes: int, start: Array, goal: Array, duration: float, offset: float) -> PathNodes:
+    """Along a line that is bent to one side by an offset, to let others pass."""
+    along = (goal - start)[:2]
+    across = np.array([-along[1], along[0]]) / max(float(np.hypot(*along)), 1e-9)
+    middle = (start + goal) / 2
+    middle[:2] += offset * across
+    return _through(model, nodes, duration, np.array([start, middle, goal]))
+
+
 def folded(model: MomentumModel) -> Array:
     """Joint angles with the least reach of all discs from the base, of some within their limits."""
     layout, safety = model.model.layout, model.model.bed.safety
     limits = {joint.joint: (joint.lower_rad, joint.upper_rad) for joint in safety.joints}
-    ranges = np.array([limits.get(c.name, (-math.pi, math.pi)) for c in layout.positions[3:]]).reshape(-1, 2)
-    (module,) = layout.modules
-    tree = model.model.trees[module.name]
-    discs = [(body.body, disc) for body in footprints(model.model.bed, module) for disc in body.discs]
+    ranges = np.array([limits.get(c.name, (-math.pi, math.pi)) for c in layout.positions[model.part][3:]]).reshape(
+        -1, 2
+    )
+    tree = model.model.trees[model.module.name]
+    discs = [(body.body, disc) for body in footprints(model.model.bed, model.module) for disc in body.discs]
     centres = [tree.point_position(body, (x, y))[:2] for body, (x, y, _) in discs]
-    reach = ca.Function("reach", [model.model.q], [ca.mmax(ca.vertcat(*(ca.norm_2(centre) for centre in centres)))])
+    reach = ca.Function("reach", [model.q], [ca.mmax(ca.vertcat(*(ca.norm_2(centre) for centre in centres)))])
     poses = np.zeros((3 + len(ranges), _POSES))
     poses[3:] = np.random.default_rng(0).uniform(ranges[:, :1], ranges[:, 1:], (len(ranges), _POSES))
     best = int(np.argmin(np.array(reach(poses)).ravel()))

@@ -24,26 +24,37 @@ from granite.mrds.height_map import GRAVITY
 class MomentumModel:
     """The equations of one free-flyer in the plane.
 
+    Parameters
+    ----------
+    model
+        The controller's model.
+    module
+        The free-flyer, by name; none: the only one.
+
     Attributes
     ----------
+    part
+        Its coordinates among those of the model; `q` are its symbols.
     rate
         (state, controls) -> rate of the state; controls are thrusts, then joint accelerations.
     motion
-        (state, controls) -> q, u and u' of the controller's model.
+        (state, controls) -> its q, u and u'.
     state
         (q, u) -> state.
     pose, twist
         (state) -> q, and (state) -> u.
     """
 
-    def __init__(self, model: ControlModel) -> None:
+    def __init__(self, model: ControlModel, module: str = "") -> None:
         refuse_unplannable(model.bed)
         self.model, bed = model, model.bed
-        (device,) = bed.devices_of(Thrusters).values()
-        self.n_joints, self.n_thrusters = model.n - 3, len(device.units)
+        self.module = next(one for one in model.layout.modules if module in ("", one.name))
+        device = next(device for device in bed.devices_of(Thrusters).values() if device.pushed(bed) == self.module)
+        part = self.part = model.layout.q[self.module.name]
+        q, u, M = model.q[part], model.u[part], model.mass_matrix[part, part]
+        self.q, self.n_joints, self.n_thrusters = q, q.numel() - 3, len(device.units)
         self.n, self.n_controls = 6 + 2 * self.n_joints, self.n_thrusters + self.n_joints
         self.thrust = available_thrust(device)
-        q, u, M = model.q, model.u, model.mass_matrix
         mass = self.mass = float(ca.DM(M[0, 0]))
         arm = ca.vertcat(M[2, 1], -M[2, 0]) / mass  # c - p in world axes
         inertia = M[2, 2] - mass * ca.dot(arm, arm)
@@ -72,18 +83,19 @@ class MomentumModel:
 
 
 def refuse_unplannable(bed: Testbed) -> None:
-    """Raise where paths can't be planned: they are for one free-flyer in the plane, without contacts."""
+    """Raise where paths can't be planned: they are for free-flyers in the plane, without contacts."""
+    modules, pushed = bed.known.modules, [device.pushed(bed) for device in bed.devices_of(Thrusters).values()]
+    odd = [module.name for module in modules if pushed.count(module) != 1]
     problems = {
         "the testbed is spatial": not bed.planar,
-        f"the controller knows {len(bed.known.modules)} modules": len(bed.known.modules) != 1,
-        "the base is fixed": any(module.base == "fixed" for module in bed.known.modules),
-        f"it has {len(bed.devices_of(Thrusters))} devices of thrusters": len(bed.devices_of(Thrusters)) != 1,
+        "the base is fixed": any(module.base == "fixed" for module in modules),
+        f"'{''.join(odd[:1])}' has not one device of thrusters": bool(odd),
         "a link is flexible": any(body.flexible for module in bed.modules for body in module.bodies),
         "it has contacts": bool(bed.contacts),
     }
     for problem, is_true in problems.items():
         if is_true:
-            expected = "one free-flyer of rigid bodies in the plane"
+            expected = "free-flyers of rigid bodies in the plane"
             raise InputError(problem, key="behaviour.kind", value=bed.behaviour.kind, expected=expected)
 
 

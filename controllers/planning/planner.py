@@ -7,7 +7,7 @@ to a zone, it is planned again with more margin.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,11 +16,12 @@ import numpy as np
 from granite.config.convex import HalfPlane, half_planes
 from granite.config.errors import InputError
 from granite.config.records import Array
-from granite.controllers.behaviours.move_check import MoveCheck
+from granite.controllers.behaviours.move_check import Motion, MoveCheck
 from granite.controllers.behaviours.zone_check import ZoneCheck
 from granite.controllers.model import ControlModel
-from granite.controllers.planning.guesses import along_line, around_zones
+from granite.controllers.planning.guesses import along_line, around_zones, aside, base_radius
 from granite.controllers.planning.momentum import MomentumModel
+from granite.controllers.planning.moving_discs import MovingDiscs
 from granite.controllers.planning.problem import PathLimits, PathNodes, PathProblem, PathSolution, PathTask
 from granite.controllers.trajectories.sampled import SampledPath
 
@@ -38,7 +39,7 @@ class Plan(NamedTuple):
     path: SampledPath
     impulse: float  #: of the thrusters, without what noise and errors will cost [N s]
     guess: str  #: that led to it
-    nodes: PathNodes  #: to begin the next one with
+    nodes: PathNodes  #: to begin the next one with; of several robots, those of the last
 
 
 class Planner:
@@ -52,40 +53,59 @@ class Planner:
         Of thrust and joints.
     nodes
         Number of intervals of a path.
+    module
+        The free-flyer, by name; none: the only one.
+    others
+        Modules that it stays clear of; of further ones it knows nothing.
     """
 
-    def __init__(self, model: ControlModel, limits: PathLimits, nodes: int) -> None:
+    def __init__(
+        self, model: ControlModel, limits: PathLimits, nodes: int, module: str = "", others: Sequence[str] = ()
+    ) -> None:
         bed = model.bed
+        self._module = module or model.layout.modules[0].name
+        self._part = model.layout.q[self._module]
         zones = [zone for zone in bed.safety.keep_out if zone.module is None]
         discs = [(*zone.disc.position_m, zone.disc.radius_m) for zone in zones if zone.disc]
         self._discs: Array = np.array(discs, dtype=float).reshape(-1, 3)
         self._polygons = [half_planes(zone.polygon_m) for zone in zones if zone.polygon_m]
-        self._clearance, self._of_problem = bed.safety.clearance_m, (model, limits, nodes)
-        self._moves, self._zones = MoveCheck(model), ZoneCheck(model, compiled=False)
+        self._others = MovingDiscs(model, others)
+        own, *theirs = (base_radius(bed, bed.module(name)) for name in (self._module, *others))
+        self._offset = own + max(theirs, default=0.0) + 3 * bed.safety.clearance_m
+        self._clearance, self._of_problem = bed.safety.clearance_m, (model, self._module, limits, nodes)
+        unknown = {one.name for one in model.layout.modules} - {self._module, *others}
+        self._moves, self._zones = MoveCheck(model), ZoneCheck(model, compiled=False, without=unknown)
 
     @cached_property
     def _problem(self) -> PathProblem:
         """Built at its first use: start and goal are checked before."""
-        return _problem(*self._of_problem, len(self._discs), self._polygons)
+        return _problem(*self._of_problem, len(self._discs) + len(self._others), self._polygons)
 
     @property
     def _model(self) -> MomentumModel:
         return self._problem.model
 
     def plan(
-        self, task: PathTask, near: PathNodes | None = None, report: Callable[[str], None] = lambda sentence: None
+        self,
+        task: PathTask,
+        near: PathNodes | None = None,
+        report: Callable[[str], None] = lambda sentence: None,
+        around: SampledPath | None = None,
     ) -> Plan:
         """The cheapest path that holds; `near` is the solution of a similar task, tried before the guesses.
+
+        `around` is a path of all coordinates that takes as long, along which the other modules move.
 
         Raises
         ------
         InputError
             Where no guess leads to one, with what was wrong with the last.
         """
-        for q, key in ((task.start, "simulation.initial"), (task.goal, "behaviour.target")):
+        for q, key, t in ((task.start, "simulation.initial", 0.0), (task.goal, "behaviour.target", np.inf)):
+            pose, rate, _ = self._whole((q, np.zeros_like(q), np.zeros_like(q)), around, t)
             try:
-                self._zones.refuse([(0.0, q, np.zeros_like(q))])
-                self._moves.refuse_outside(q)
+                self._zones.refuse([(0.0, pose, rate)])
+                self._moves.refuse_outside(pose)
             except InputError as refusal:
                 at = refusal.key.removeprefix("target.")
                 raise InputError(refusal.problem, key=f"{key}.{at}".rstrip("."), expected=refusal.expected) from None
@@ -93,7 +113,7 @@ class Planner:
         for name, guess in self._guesses(task, near):
             report(f"{name}: solving")
             try:
-                plans.append(self._solved(task, guess, name))
+                plans.append(self._solved(task, guess, name, around))
                 report(f"{name}: {plans[-1].impulse:.2f} N s in {plans[-1].path.end:.1f} s")
             except InputError as refusal:
                 problem = refusal.problem or str(refusal)
@@ -105,12 +125,22 @@ class Planner:
             raise InputError(f"no path was found: {problem}", key="behaviour.target", expected=expected)
         return min(plans, key=lambda plan: plan.impulse)
 
+    def _whole(self, motion: Motion, around: SampledPath | None, t: float) -> Motion:
+        """With that of the other modules at a time."""
+        if around is None:
+            return motion
+        q, u, a = (part.copy() for part in around.at(t))
+        q[self._part], u[self._part], a[self._part] = motion
+        return q, u, a
+
     def _guesses(self, task: PathTask, near: PathNodes | None) -> Iterator[tuple[str, PathNodes]]:
         model, nodes, (least, most) = self._model, self._problem.nodes, task.duration_s
         duration = least if least == most else min(max(self._usual(task), least), most)
         if near is not None:
             yield "near", near
         yield "line", along_line(model, nodes, task.start, task.goal, duration)
+        for side, offset in (("left", self._offset), ("right", -self._offset)) if len(self._others) else ():
+            yield f"aside, {side}", aside(model, nodes, task.start, task.goal, duration, offset)
         if not len(self._discs) and not self._polygons:
             return
         for name, folds in (("grid", False), ("grid with a folded arm", True)):
@@ -131,28 +161,33 @@ class Planner:
         polygons = [max(nx * x + ny * y - offset for nx, ny, offset in planes) for planes in self._polygons]
         return float(min([*discs, *polygons], default=np.inf)) - self._clearance
 
-    def _solved(self, task: PathTask, guess: PathNodes, name: str) -> Plan:
+    def _solved(self, task: PathTask, guess: PathNodes, name: str, around: SampledPath | None) -> Plan:
+        discs = self._discs
+        if around is not None and len(self._others):
+            times = np.linspace(0.0, task.duration_s[1], self._problem.nodes + 1)
+            moving = self._others.at([around.at(t)[0] for t in times])
+            discs = np.concatenate([np.broadcast_to(discs, (len(times), *discs.shape)), moving], axis=1)
         # None at start and goal, which may be as near as the clearance.
         nodes = np.arange(self._problem.nodes + 1)
         more = np.clip(np.minimum(nodes, nodes[::-1]) / (_NEAR_ENDS * self._problem.nodes), 0.0, 1.0)
         refusal = InputError("not tried")
         for margin in _MARGINS_M:
-            solution = self._problem.solve(task, self._discs, self._clearance + margin * more, guess)
+            solution = self._problem.solve(task, discs, self._clearance + margin * more, guess)
             if not solution.holds:
                 inside = f", {1e3 * solution.slack:.3g} mm too near" if solution.slack > 1e-4 else ""
                 raise InputError(f"{solution.status.replace('_', ' ').lower()}{inside}")
             path = self._sampled(task, solution)
             try:
-                self._refuse(path)
+                self._refuse(path, around)
                 return Plan(path, solution.impulse, name, solution.nodes)
             except InputError as reason:
                 refusal, guess = reason, solution.nodes
         raise refusal
 
-    def _refuse(self, path: SampledPath) -> None:
+    def _refuse(self, path: SampledPath, around: SampledPath | None) -> None:
         """Raise where the samples come too near to a zone, or need too much."""
         times = np.linspace(0.0, path.end, 2 * len(path.times) - 1)[:-1]
-        samples = [path.at(t) for t in times]
+        samples = [self._whole(path.at(t), around, t) for t in times]
         self._zones.refuse((float(t), q, u) for t, (q, u, _) in zip(times, samples, strict=True))
         for q, _, _ in samples:
             self._moves.refuse_outside(q)
@@ -178,17 +213,17 @@ class Planner:
 
 
 def _problem(
-    model: ControlModel, limits: PathLimits, nodes: int, discs: int, polygons: list[list[HalfPlane]]
+    model: ControlModel, module: str, limits: PathLimits, nodes: int, discs: int, polygons: list[list[HalfPlane]]
 ) -> PathProblem:
     """The programme, kept for testbeds that differ in start, target and discs alone."""
     bed = model.bed
     kept = bed.safety.model_dump_json(exclude={"keep_out", "responses"}), bed.simulation.table.model_dump_json()
     parts = (part.model_dump_json() for part in (*bed.modules, *bed.actuators.values()))
-    key = (*kept, *parts, limits, nodes, discs, repr(polygons))
+    key = (*kept, *parts, module, limits, nodes, discs, repr(polygons))
     if key not in _kept:
         if len(_kept) == _MOST_KEPT:
             del _kept[next(iter(_kept))]
-        _kept[key] = PathProblem(MomentumModel(model), limits, nodes, discs, polygons)
+        _kept[key] = PathProblem(MomentumModel(model, module), limits, nodes, discs, polygons)
     return _kept[key]
 
 

@@ -7,7 +7,8 @@ Thrusts and joint accelerations are linear between nodes, the state follows by o
                (d^2 - R^2) / 2 R + slack >= 0 for the distance d of each disc of the robot from a disc of radius R,
                smooth distance + slack >= 0 from a polygon.
 
-Start, goal, discs and weights are parameters: a problem is built once for a robot and a number of discs.
+Start, goal, discs and weights are parameters: a problem is built once for a robot and a number of discs. A disc has a
+place of its own at each node, and so it may be a part of another robot that moves along its plan.
 """
 
 from __future__ import annotations
@@ -91,11 +92,11 @@ class PathProblem:
         at_node = ca.Function("node", [x, slack, zones, margin], [kept])
 
         X, C, S, T = ca.MX.sym("X", n, N + 1), ca.MX.sym("C", m, N + 1), ca.MX.sym("S", 1, N + 1), ca.MX.sym("T")
-        Z, margins = ca.MX.sym("Z", 3, discs), ca.MX.sym("margins", 1, N + 1)
+        Z, margins = ca.MX.sym("Z", 3, discs * (N + 1)), ca.MX.sym("margins", 1, N + 1)
         weights = ca.MX.sym("weights", 3)
         interval = T / N
         gaps = self.step.map(N)(X[:, :-1], C[:, :-1], C[:, 1:], ca.repmat(interval, 1, N)) - X[:, 1:]
-        at_nodes = at_node.map(N + 1)(X, S, ca.repmat(Z, 1, N + 1), margins)
+        at_nodes = at_node.map(N + 1)(X, S, Z, margins)
         thrust, bending = C[: model.n_thrusters, :], C[model.n_thrusters :, :]
         impulse = interval * ca.sum1(ca.sum2(thrust))  # no thrust at the ends
         cost = weights[0] * impulse + weights[1] * T + weights[2] * interval * ca.sumsqr(bending) + 1e2 * ca.sum2(S)
@@ -112,11 +113,12 @@ class PathProblem:
         self._impulse = ca.Function("impulse", [unknowns], [impulse])
 
     def solve(self, task: PathTask, discs: Array, margins: Array, guess: PathNodes) -> PathSolution:
-        """Solve from a guess; discs are x, y and radius, one row each, and margins those of each node."""
+        """Solve from a guess; discs are x, y and radius, one row each, of each node where they move; so are margins."""
         n, m, N = self.model.n, self.model.n_controls, self.nodes
+        at_nodes = np.broadcast_to(discs, (N + 1, *discs.shape[-2:]))
         lower, upper = self._bounds(task)
         least, most = self._kept()
-        given = np.concatenate([discs.ravel(), margins, task[-3:]])
+        given = np.concatenate([at_nodes.ravel(), margins, task[-3:]])
         start = np.concatenate([guess.states.ravel("F"), guess.controls.ravel("F"), np.zeros(N + 1), [guess.duration]])
         gaps = np.zeros(n * N)
         bounds = {"lbx": lower, "ubx": upper, "lbg": np.append(gaps, least), "ubg": np.append(gaps, most)}
@@ -129,12 +131,12 @@ class PathProblem:
     def _bounds(self, task: PathTask) -> tuple[Array, Array]:
         """Of states, controls, slack and duration."""
         model, limits, N = self.model, self.limits, self.nodes
-        rest, first = np.zeros(model.model.n), 6 + model.n_joints
+        rest, first = np.zeros(model.q.numel()), 6 + model.n_joints
         lower, upper = (np.full((model.n, N + 1), sign * np.inf) for sign in (-1, 1))
         # Between nodes a joint may be further by a h^2 / 8.
         inside = _INSIDE + limits.joint_acceleration_rad_s2 * (task.duration_s[1] / N) ** 2 / 8
         joints = {joint.joint: joint for joint in model.model.bed.safety.joints}
-        for i, coordinate in enumerate(model.model.layout.positions[3:]):
+        for i, coordinate in enumerate(model.model.layout.positions[model.part][3:]):
             rate = limits.joint_rate_rad_s
             if (joint := joints.get(coordinate.name)) is not None:
                 lower[3 + i], upper[3 + i] = joint.lower_rad + inside, joint.upper_rad - inside
@@ -181,12 +183,11 @@ def _distances(
 ) -> list[ca.SX]:
     """Of every disc of the robot from every disc and polygon, less the margin; smooth."""
     bed, pose = model.model.bed, model.pose(x)
-    (module,) = model.model.layout.modules
-    tree, distances = model.model.trees[module.name], []
-    for body in footprints(bed, module):
+    tree, distances = model.model.trees[model.module.name], []
+    for body in footprints(bed, model.module):
         for position_x, position_y, radius in body.discs:
             centre = tree.point_position(body.body, (position_x, position_y))[:2]
-            p = ca.substitute(centre, model.model.q, pose)
+            p = ca.substitute(centre, model.q, pose)
             for i in range(zones.shape[1]):
                 away, R = p - zones[:2, i], zones[2, i] + radius + margin
                 distances.append((ca.dot(away, away) - R**2) / (2 * R))

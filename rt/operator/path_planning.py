@@ -77,7 +77,7 @@ class PathPlanning:
 def _plan(bed: Any, request: PathRequest) -> dict[str, Any]:
     from granite.controllers.behaviours.planned import PlannedPath, samples_of_path
     from granite.controllers.model import ControlModel
-    from granite.controllers.planning.planner import Planner
+    from granite.controllers.planning.in_turn import plan_in_turn
     from granite.controllers.planning.problem import PathLimits, PathTask
 
     options = PlannedPath.Options.model_fields
@@ -85,7 +85,7 @@ def _plan(bed: Any, request: PathRequest) -> dict[str, Any]:
     times = (request.duration_s,) * 2 if request.duration_s else (1.0, _LONGEST_S)
     time_weight = 0.0 if request.duration_s else _TIME_N
     task = PathTask(np.array(request.start), np.array(request.goal), times, _IMPULSE, time_weight)
-    plan = Planner(ControlModel(bed), limits, options["nodes"].default).plan(task)
+    plan = plan_in_turn(ControlModel(bed), limits, options["nodes"].default, task)
     columns = {column.key: column.values for column in samples_of_path(bed, plan.path, "").columns}
     return {"columns": columns, "duration_s": plan.path.end, "impulse_n_s": plan.impulse}
 

@@ -19,7 +19,9 @@ from granite.controllers.model import ControlModel
 from granite.controllers.planning.momentum import MomentumModel
 from granite.controllers.thrusters.geometry import thruster_matrix
 from granite.mrds.clearance import Clearances
+from granite.rt.run_in_memory import simulate_in_memory
 from tests.support.compiled_runs import assert_equal_to_the_bit
+from tests.support.flyer_pair import flyer_pair
 
 TARGET = {"base_x_m": 2.0, "base_y_m": 1.3, "base_heading_rad": 1.57, "shoulder_rad": -0.2, "elbow_rad": 1.4}
 LEVEL = {"simulation.table.ideal": True}
@@ -101,6 +103,45 @@ def test_a_plan_around_zones_keeps_its_clearance_between_nodes() -> None:
     distances = ca.Function("distances", [q], [clearances.distances(q)])
     poses = np.array([plan.path.at(t)[0] for t in np.arange(0.0, 30.0, 0.01)])
     assert np.array(distances(poses.T)).min() >= testbed.safety.clearance_m - 1e-6
+
+
+def exchanging(**options: Any) -> Testbed:
+    """Two free-flyers change places on a line."""
+    target = {"a_base_x_m": 4.0, "b_base_x_m": 1.0}
+    behaviour = {"kind": "planned", "target": target, "duration_s": 30.0, "nodes": 40, **options}
+    return flyer_pair({"behaviour": behaviour, "loop.duration_s": 40.0})
+
+
+def test_the_second_of_two_robots_is_planned_around_the_path_of_the_first() -> None:
+    testbed = exchanging()
+    plan = planned(testbed)
+    times = np.arange(0.0, 30.0, 0.05)
+    poses = np.array([plan.path.at(t)[0] for t in times])
+    aside_a, aside_b = np.abs(poses[:, [1, 4]] - 2.0).max(axis=0)
+    np.testing.assert_allclose(poses[-1, [0, 1, 3, 4]], [4.0, 2.0, 1.0, 2.0], atol=1e-3)
+    assert aside_a < 0.1  # it knows nothing of the other one
+    assert aside_b > 0.3
+    clearances = Clearances(guarded_pairs(testbed), testbed.known)
+    q = ca.SX.sym("q", poses.shape[1])
+    distances = ca.Function("distances", [q], [clearances.distances(q)])
+    assert np.array(distances(poses.T)).min() >= testbed.safety.clearance_m - 1e-6
+
+
+def test_several_robots_need_one_duration() -> None:
+    with pytest.raises(InputError, match=r"behaviour\.duration_s: several robots move, expected one time"):
+        planned(exchanging(objective="time", duration_s=None))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [401, 402, 403])
+def test_planned_robots_change_places_without_a_collision(seed: int) -> None:
+    log = simulate_in_memory(exchanging().with_changes({"seed": seed}))
+    summary, truth = log.summary, log["/truth"]
+    assert summary is not None
+    assert summary["ended"] == "completed", summary["text"]
+    assert not summary.get("collisions")
+    ends = [truth[f"{name}_base_{axis}_m"][-1] for name in "ab" for axis in "xy"]
+    np.testing.assert_allclose(ends, [4.0, 2.0, 1.0, 2.0], atol=4e-3)
 
 
 def test_a_flight_that_coasts_is_equal_to_the_bit_in_both_forms() -> None:
