@@ -136,8 +136,7 @@ class OpenLog:
             t, values = rows[:, self._scheduled], known(self.log.channels, rows)[:, columns]
             low = high = values  # type: ignore[assignment]
             if (factor := len(rows) // (2 * pixels)) > 1:
-                starts = np.arange(0, len(rows), factor)
-                t, (low, high) = t[starts], extremes_of(values, starts)
+                t, (low, high) = t[::factor], extremes_of(values, factor)
         return np.concatenate([t, low.T.ravel(), high.T.ravel()]).astype("<f8").tobytes()
 
     def values(self, names: list[str], times: list[float]) -> list[list[float | None]]:

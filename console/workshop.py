@@ -74,9 +74,9 @@ class Workshop:
         (t, values), (t_other, others) = sides
         at = np.clip(np.searchsorted(t_other, t + 1e-9, side="right") - 1, 0, len(t_other) - 1)
         values = values - others[at]
-        starts = np.arange(0, len(t), max(1, len(t) // (2 * pixels)))
-        low, high = (values, values) if len(starts) == len(t) else extremes_of(values, starts)
-        return np.concatenate([t[starts], low.T.ravel(), high.T.ravel()]).astype("<f8").tobytes()
+        factor = max(1, len(t) // (2 * pixels))
+        low, high = (values, values) if factor == 1 else extremes_of(values, factor)
+        return np.concatenate([t[::factor], low.T.ravel(), high.T.ravel()]).astype("<f8").tobytes()
 
     def compare(self, paths: list[str]) -> dict[str, Any]:
         """As `granite compare` says."""

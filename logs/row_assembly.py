@@ -151,9 +151,10 @@ class RowAssembly:
             return None
         messages = view[at : at + n * self._stride].reshape(n, self._stride)
         rows = np.empty((n, self._width))
+        bytes_of_rows = rows.view(np.uint8)  # the doubles in a message do not lie at multiples of 8
         for topic, start, size in zip(self._topics, self._offsets, self._sizes, strict=True):
             doubles = messages[:, start + _DATA + len(CDR_HEADER) : start + size]
-            rows[:, topic.start : topic.stop] = np.ascontiguousarray(doubles).view("<f8")
+            bytes_of_rows[:, 8 * topic.start : 8 * topic.stop] = doubles
         return rows
 
     def _rows_at(self, view: npt.NDArray[np.uint8], at: int, n: int) -> int:

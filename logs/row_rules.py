@@ -16,18 +16,19 @@ from granite.logs.channels import Channels
 _LARGEST_COUNT = 2.0**53
 _COUNTS = {("/timing", "tick"), ("/timing", "lost"), ("/timing", "overruns"), ("/verdict", "subject")}
 _COUNTS |= {("/operation", "sender"), ("/operation", "argument")}
-#: entries that hold a code, with the codes that they may have
-_CODES: dict[tuple[str, str], tuple[int, ...]] = {
-    ("/verdict", "reason"): tuple(Reason),
-    ("/operation", "request"): tuple(RequestKind),
-    ("/operation", "reply"): tuple(Reply),
-    ("/operation", "mode"): tuple(RunMode),
-    ("/operation", "cause"): tuple(Reason),
-    ("/operation", "response"): tuple(range(len(RESPONSES) + 1)),
+#: entries that hold a code, with the codes that they may have: numbers from 0 on
+_CODES: dict[tuple[str, str], int] = {
+    ("/verdict", "reason"): len(Reason),
+    ("/operation", "request"): len(RequestKind),
+    ("/operation", "reply"): len(Reply),
+    ("/operation", "mode"): len(RunMode),
+    ("/operation", "cause"): len(Reason),
+    ("/operation", "response"): len(RESPONSES) + 1,
 }
 _FLAGS = {("/state", "ready"), ("/reference", "done"), ("/verdict", "stop")}
 #: of a contact in the truth: open, closed, slipping, out of reach; NaN where there is no plant
-_CONTACT_STATES = (0.0, 1.0, 2.0, 3.0)
+_CONTACT = ("/truth", "closed")
+_CONTACT_STATES = 4
 
 
 class RowError(ValueError):
@@ -41,46 +42,51 @@ class RowRules:
         self._period = bed.loop.period_s
         self._tick, self._t = channels.column("/timing", "tick"), channels.column("/timing", "scheduled_s")
         self._sampled = channels.column("/sample", "t_s")
-        self._counts, self._flags, self._contacts = dict[int, str](), dict[int, str](), dict[int, str]()
+        #: by column: its name, and what is expected
+        self._counts = dict[int, tuple[str, str]]()
+        #: by column: name, number of codes, whether it may be NaN, and what is expected
+        codes = dict[int, tuple[str, int, bool, str]]()
         for topic in channels.topics:
             for column, (entry, value) in enumerate(topic.values, topic.start):
-                name = f"{topic.name} {value.key}"
-                if (topic.name, entry) in _COUNTS or entry.endswith((".number", ".status")):
-                    self._counts[column] = name
-                elif (topic.name, entry) in _FLAGS:
-                    self._flags[column] = name
-                elif (topic.name, entry) == ("/truth", "closed"):
-                    self._contacts[column] = name
-        self._codes = {(channels.column(*name), " ".join(name)): codes for name, codes in _CODES.items()}
+                key, name = (topic.name, entry), f"{topic.name} {value.key}"
+                if key in _COUNTS or entry.endswith((".number", ".status")):
+                    self._counts[column] = name, "a whole number"
+                elif key in _FLAGS:
+                    codes[column] = name, 2, False, "0 or 1"
+                elif key == _CONTACT:
+                    codes[column] = name, _CONTACT_STATES, True, "0, 1, 2 or 3"
+                elif key in _CODES:
+                    codes[column] = name, _CODES[key], False, f"the number of a {entry}"
+        self._codes = {column: (name, expected) for column, (name, _, _, expected) in codes.items()}
+        self._greatest = np.array([n - 1.0 for _, n, _, _ in codes.values()])
+        self._may_lack = np.array([may_lack for _, _, may_lack, _ in codes.values()])
         self._last_tick = -1.0
         self._n = 0  #: rows so far
 
     def check(self, rows: Array) -> None:
         """Check the next rows; `RowError` names the first that breaks a rule."""
-        counts = rows[:, list(self._counts)]
+        counts, codes = rows[:, list(self._counts)], rows[:, list(self._codes)]
         with np.errstate(invalid="ignore"):
             whole = (counts == np.floor(counts)) & (np.abs(counts) < _LARGEST_COUNT)
-        self._refuse(rows, self._counts, whole, "a whole number")
-        self._refuse(rows, self._flags, np.isin(rows[:, list(self._flags)], (0.0, 1.0)), "0 or 1")
-        for (column, name), codes in self._codes.items():
-            right = np.isin(rows[:, [column]], np.array(codes, dtype=float))
-            self._refuse(rows, {column: name}, right, f"the number of a {name.partition(' ')[2]}")
-        contacts = rows[:, list(self._contacts)]
-        known = np.isin(contacts, _CONTACT_STATES) | np.isnan(contacts)
-        self._refuse(rows, self._contacts, known, "0, 1, 2 or 3")
+            known = (codes == np.floor(codes)) & (codes >= 0.0) & (codes <= self._greatest)
+        if not known.all():
+            known |= self._may_lack & np.isnan(codes)
+        self._refuse(rows, self._counts, whole)
+        self._refuse(rows, self._codes, known)
         tick = rows[:, self._tick]
         rises = np.diff(tick, prepend=self._last_tick) > 0
-        self._refuse(rows, {self._tick: "/timing tick"}, rises[:, None], "more than in the row before")
+        self._refuse(rows, {self._tick: ("/timing tick", "more than in the row before")}, rises[:, None])
         # The loop computes its deadlines like this, so they are equal to the bit.
         times, expected = rows[:, [self._t, self._sampled]], f"tick times {self._period:g} s"
-        names = {self._t: "/timing scheduled_s", self._sampled: "/sample t_s"}
-        self._refuse(rows, names, times == (tick * self._period)[:, None], expected)
+        names = {self._t: ("/timing scheduled_s", expected), self._sampled: ("/sample t_s", expected)}
+        self._refuse(rows, names, times == (tick * self._period)[:, None])
         if len(rows):
             self._last_tick, self._n = float(tick[-1]), self._n + len(rows)
 
-    def _refuse(self, rows: Array, names: dict[int, str], right: NDArray[np.bool_], expected: str) -> None:
+    def _refuse(self, rows: Array, names: dict[int, tuple[str, str]], right: NDArray[np.bool_]) -> None:
+        """Refuse the first value that is not right; by column its name, and what is expected."""
         if right.all():
             return
         row, at = (int(i) for i in np.argwhere(~right)[0])
-        column, name = list(names.items())[at]
+        column, (name, expected) = list(names.items())[at]
         raise RowError(f"row {self._n + row + 1}: {name} = {rows[row, column]:.6g}, expected {expected}")
