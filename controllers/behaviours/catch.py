@@ -18,15 +18,13 @@ from granite.config.base import Positive
 from granite.config.behaviour import StateNote
 from granite.config.contacts import Side
 from granite.config.errors import InputError
-from granite.config.records import Array, State
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.hands import arm_of
-from granite.controllers.behaviours.state_machine import Action, Instant, OneContactOptions, StateMachine
-from granite.controllers.behaviours.target_kinematics import TargetKinematics
-from granite.controllers.behaviours.task_plan import TaskPlan
+from granite.controllers.behaviours.state_machine import Instant, OneContactOptions, StateMachine, staying
+from granite.controllers.behaviours.task_plan import TaskPlan, Tick, TickResults, TickSymbols
+from granite.controllers.behaviours.tasks import TaskLayout
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.quintic import Quintic
-from granite.kernels.compilation import compile_once
 
 #: weights of the tasks
 _BASE, _JOINT, _HAND = 1.0, 1.0, 100.0
@@ -35,8 +33,6 @@ _BASE, _JOINT, _HAND = 1.0, 1.0, 100.0
 _ARM_STOPS_S = 0.5
 #: speed of the shoulder about the base, and error of the estimated speeds, in transit [m/s]
 _SLACK_M_S = 0.02
-#: how often the object in hand is looked at [s]
-_LOOKS_S = 0.25
 _AWAY = "the hand reports to hold, but the object is not there"
 
 STATES = (
@@ -71,29 +67,37 @@ class CatchObject(StateMachine):
         lost_m: Positive = 0.02
 
     def __init__(self, options: Options, model: ControlModel) -> None:
-        super().__init__(options, model)
-        self._options, self._targets, layout = options, TargetKinematics(model), model.layout
-        hand, held = _sides(options, model.bed)
+        self._options, self._model, layout = options, model, model.layout
+        self._targets, (hand, self._held) = TaskLayout(model.bed), _sides(options, model.bed)
         module = model.bed.module(hand.module)
-        self._hand = f"{hand.module}_{hand.point}"
+        self._hand, self._tip = f"{hand.module}_{hand.point}", (module.name, str(hand.point))
+        joints, shoulder_m, longest = arm_of(module, str(hand.point))
+        self._shoulder = model.trees[module.name].point(module.root.name, tuple(shoulder_m)).position[:2]
+        limits = options.model_dump_json(include={"contact", "close_m", "close_m_s", "lost_m"})
+        key = model.bed.fingerprint and f"{model.bed.fingerprint} {limits}"
+        super().__init__(options, model, Tick(key, 1, 0, ("near", "away"), self._write))
         self._base = [*range(layout.root_q(module).start, layout.root_q(module).stop)]
         self._arms = [i for i in range(layout.q[module.name].start, layout.q[module.name].stop) if i not in self._base]
-        joints, shoulder_m, longest = arm_of(module, str(hand.point))
         own = {layout.joint_q(layout.name(module, joint)) for joint in joints}
         self._others = [i for i in self._arms if i not in own]
         if options.reach_m >= longest:
             straight = f"less than {longest:g}, the length of the straight arm"
             raise InputError(key="behaviour.reach_m", value=options.reach_m, expected=straight)
 
-        def write() -> list[ca.Function]:
-            grip = model.point(held.module, str(held.point))
-            shoulder = model.trees[module.name].point(module.root.name, tuple(shoulder_m))
-            # The object floats freely: its own acceleration is the drift.
-            motion = [grip.position[:2], grip.velocity[:2], grip.drift[:2], shoulder.position[:2]]
-            return [ca.Function("grip", [model.q, model.u], [ca.densify(ca.vertcat(*motion))])]
-
-        key = model.bed.fingerprint and f"{model.bed.fingerprint} {options.contact}"
-        self._grip = compile_once("grip", key, write)["grip"].run
+    def _write(self, tick: TickSymbols) -> TickResults:
+        """The hand may follow the grip; conditions; motions of hand and grip, and the shoulder."""
+        model, options = self._model, self._options
+        hand, grip = model.point(*self._tip), model.point(self._held.module, str(self._held.point))
+        # The object floats freely: its own acceleration is the drift.
+        parts = [grip.position, grip.velocity, grip.drift, self._shoulder, hand.position, hand.velocity]
+        motions = ca.Function("motions", [model.q, model.u], [ca.densify(part[:2]) for part in parts])
+        x, v, drift, shoulder, hand_x, hand_v = motions.call([tick.state_q, tick.state_u])
+        task = ca.SX(tick.task)
+        task[self._targets.motion(self._hand)] += ca.if_else(tick.numbers, ca.vertcat(x, v, drift), ca.SX.zeros(6))
+        miss = ca.norm_2(hand_x - x)
+        near = ca.logic_and(miss < options.close_m, ca.norm_2(hand_v - v) < options.close_m_s)
+        conditions, seen = ca.vertcat(near, miss > options.lost_m), ca.vertcat(x, v, shoulder, hand_x, hand_v)
+        return TickResults(tick.q, tick.u, tick.a, task, tick.memory, conditions, seen)
 
     # The base moves, the arms stay
 
@@ -102,7 +106,7 @@ class CatchObject(StateMachine):
         self._path = Quintic.speed_change(
             now.t, self._options.accelerate_s, now.state.q[self._base], np.zeros(3), after
         )
-        self._still = _staying(now)
+        self._still = staying(now)
         self.sleep(now.t + self._options.accelerate_s)
 
     def leave_accelerate(self, now: Instant) -> str | None:
@@ -116,7 +120,7 @@ class CatchObject(StateMachine):
         return plan
 
     def leave_transit(self, now: Instant) -> str | None:
-        x, v, _, shoulder = self._seen(now.state)
+        x, v, shoulder, *_ = np.split(self.seen, 5)
         left = float(np.linalg.norm(x - shoulder)) - self._options.reach_m
         # Not earlier, even if both were twice as fast as they are: the ticks until then need no look.
         speed = float(np.linalg.norm(v)) + float(np.linalg.norm(now.state.u[self._base[:2]])) + _SLACK_M_S
@@ -128,32 +132,27 @@ class CatchObject(StateMachine):
     # The hand moves, the base coasts
 
     def enter_reach(self, now: Instant) -> None:
-        x, v, _, _ = self._seen(now.state)
-        hand = self._targets(now.state)[self._hand]
-        self._offset = Quintic.to_rest(now.t, self._options.reach_s, hand.x - x, hand.v - v, np.zeros(2))
+        x, v, _, hand, rate = np.split(self.seen, 5)
+        self._offset = Quintic.to_rest(now.t, self._options.reach_s, hand - x, rate - v, np.zeros(2))
+        self.sleep(self._offset.end_s)
 
     def leave_reach(self, now: Instant) -> str | None:
         return "catch" if now.since >= self._options.reach_s else None
 
-    def act_reach(self, now: Instant) -> Action:
+    def plan_reach(self, now: Instant) -> TaskPlan:
         """The hand at its offset from the grip, the other arm as it is."""
-        q, u, task = now.state.q.copy(), now.state.u.copy(), self.tasks.nothing(self.code)
-        x, v, drift, _ = self._seen(now.state)
-        offset, rate, acceleration = self._offset.at(now.t)
-        self.tasks.aim(task, self._hand, x + offset, v + rate, drift + acceleration, _HAND)
-        q[self._others], u[self._others] = self._still.at(now.t)[0][self._others], 0.0
-        for i in self._others:
-            self.tasks.weigh(task, i, _JOINT)
-        return Action(q, u, np.zeros(len(u)), task)
+        plan = self.new_plan()
+        plan.more[0] = 1.0
+        plan.aim(self._hand, self._offset, _HAND)
+        plan.follow(self._others, self._still, _JOINT, of=self._others)
+        return plan
 
-    act_catch = act_reach
+    plan_catch = plan_reach
 
     def leave_catch(self, now: Instant) -> str | None:
-        x, v, _, _ = self._seen(now.state)
-        hand = self._targets(now.state)[self._hand]
-        miss, speed = np.linalg.norm(hand.x - x), np.linalg.norm(hand.v - v)
-        if miss < self._options.close_m and speed < self._options.close_m_s:
+        if self.conditions["near"]:
             self.gripping = self.gripping | {self._options.contact}
+        self.sleep(np.inf, awaited=("near",))
         return "stop" if self._options.contact in now.holding else None
 
     # The base stops
@@ -163,7 +162,7 @@ class CatchObject(StateMachine):
         self._path = Quintic.speed_change(now.t, self._options.stop_s, q[self._base], u[self._base], np.zeros(3))
         # A reference at rest at once would be a step of the torque, as large as the load in hand.
         self._still = Quintic.speed_change(now.t, _ARM_STOPS_S, q, u, np.zeros(len(u)))
-        self.sleep(now.t + self._options.stop_s, _LOOKS_S)
+        self.sleep(now.t + self._options.stop_s, awaited=("away",))
 
     def leave_stop(self, now: Instant) -> str | None:
         if self._is_away(now):
@@ -173,7 +172,7 @@ class CatchObject(StateMachine):
     plan_stop = plan_accelerate
 
     def enter_rest(self, now: Instant) -> None:
-        self.sleep(np.inf, _LOOKS_S)
+        self.sleep(np.inf, awaited=("away",))
 
     def leave_rest(self, now: Instant) -> str | None:
         return "missed" if self._is_away(now) else None
@@ -195,18 +194,7 @@ class CatchObject(StateMachine):
 
     def _is_away(self, now: Instant) -> bool:
         """Whether the object is not in hand."""
-        away = np.linalg.norm(self._targets(now.state)[self._hand].x - self._seen(now.state)[0])
-        return self._options.contact not in now.holding or bool(away > self._options.lost_m)
-
-    def _seen(self, state: State) -> Array:
-        """Position, velocity and drift of the grip, position of the shoulder; each x and y."""
-        return self._grip((state.q, state.u)).reshape(4, 2)
-
-
-def _staying(now: Instant) -> Quintic:
-    """All coordinates where they are."""
-    q = now.state.q
-    return Quintic.to_rest(now.t, 1.0, q, np.zeros(len(q)), q)
+        return self._options.contact not in now.holding or self.conditions["away"]
 
 
 def _sides(options: CatchObject.Options, bed: Testbed) -> tuple[Side, Side]:

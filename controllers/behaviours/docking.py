@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, ClassVar
 
+import casadi as ca
 import numpy as np
 from pydantic import Field
 
@@ -23,13 +24,17 @@ from granite.config.behaviour import StateNote
 from granite.config.contacts import Contact
 from granite.config.errors import InputError
 from granite.config.modules import Module
-from granite.config.records import Array, State
 from granite.config.testbed import Testbed
-from granite.controllers.behaviours.state_machine import Action, Instant, OneContactOptions, StateMachine
+from granite.controllers.behaviours.state_machine import Instant, OneContactOptions, StateMachine, staying
+from granite.controllers.behaviours.task_plan import TaskPlan, Tick, TickResults, TickSymbols
 from granite.controllers.model import ControlModel
-from granite.controllers.trajectories.planar_motion import PlanarMotion
+from granite.controllers.trajectories.planar_motion import PlanarMotion, whole_turns
 from granite.controllers.trajectories.quintic import Quintic
 
+#: the limits of its options
+_LIMITS, _UNITS = ("beside", "align", "close", "lost"), ("m", "rad", "m_s")
+#: what the path of the chaser's port is relative to: nothing, the other port as estimated, or on its path
+_ALONE, _SEEN, _DOCKED_TO = 0.0, 1.0, 2.0
 _FAILED = "the ports do not hold each other"
 _DOCKED = {"back_off": _FAILED}
 STATES = (
@@ -95,7 +100,6 @@ class Docking(StateMachine):
         attempts: Annotated[int, Field(ge=1)] = 3  #: how often it may approach
 
     def __init__(self, options: Options, model: ControlModel) -> None:
-        super().__init__(options, model)
         self._options, bed, layout = options, model.bed, model.layout
         contact = next(c for c in bed.contacts if c.name == options.contact)
         chaser, other = _docked_modules(contact, bed)
@@ -103,80 +107,100 @@ class Docking(StateMachine):
         self._base, self._other = (
             [*range(layout.root_q(module).start, layout.root_q(module).stop)] for module in (chaser, other)
         )
+        limits = options.model_dump_json(include={"corridor_m", *(f"{w}_{unit}" for w in _LIMITS for unit in _UNITS)})
+        key = f"docking {self._base} {self._other} {self._port} {self._other_port} {limits}"
+        super().__init__(options, model, Tick(key, 1, 0, ("behind", "aligned", "beside", "near", "away"), self._write))
         #: all others stay where they are
         self._still = [i for i in range(model.n) if i not in (*self._base, *self._other)]
-        self._pose: Array
+        self._pose: Quintic
         #: of the chaser's port relative to the other port, and of the other base
         self._relative: Quintic
         self._path: Quintic
-        self._aligned_since: float | None = None
-        self._closed_since: float | None = None
+        self._aligned_since = self._closed_since = math.inf
         self._attempts = 0
-        #: pose and rate of the chaser's port relative to the other port, by the estimate of this tick
-        self._seen: tuple[Array, Array]
 
-    def observe(self, state: State) -> None:
-        """Where the ports are."""
-        bases = (PlanarMotion(state.q[own], state.u[own], np.zeros(3)) for own in (self._base, self._other))
-        port, other = (base.carries(port) for base, port in zip(bases, (self._port, self._other_port), strict=True))
-        self._seen = port.seen_from(other)
+    def _write(self, tick: TickSymbols) -> TickResults:
+        """The chaser's base leads its port along its path; conditions; pose and rate of the port as estimated."""
+        options, still = self._options, ca.SX.zeros(3)
+        base, other = (PlanarMotion(tick.state_q[own], tick.state_u[own], still) for own in (self._base, self._other))
+        pose, rate = base.carries(self._port).seen_from(other.carries(self._other_port))
+
+        on_path = PlanarMotion(*(level[self._other] for level in (tick.q, tick.u, tick.a)))
+        carrier = [ca.if_else(tick.numbers == _SEEN, *levels) for levels in zip(other, on_path, strict=True)]
+        relative = PlanarMotion(*(level[self._base] for level in (tick.q, tick.u, tick.a)))
+        led = PlanarMotion(*carrier).carries(self._other_port).carries(relative).carries(self._port.inverse())
+        turns = ca.vertcat(0, 0, whole_turns(base.q[2] - led.q[2]))
+        q, u, a = ca.SX(tick.q), ca.SX(tick.u), ca.SX(tick.a)
+        for level, values in ((q, led.q + turns), (u, led.u), (a, led.a)):
+            level[self._base] = ca.if_else(tick.numbers == _ALONE, level[self._base], values)
+
+        def within(x: ca.SX, metres: float, turn: float) -> ca.SX:
+            return ca.logic_and(ca.norm_2(x[:2]) < metres, ca.fabs(x[2]) < turn)
+
+        entrance = pose + ca.DM([options.corridor_m, 0.0, 0.0])
+        near = within(pose, options.close_m, options.close_rad)
+        conditions = ca.vertcat(
+            pose[0] > 0,
+            within(entrance, options.align_m, options.align_rad),
+            ca.logic_or(ca.fabs(pose[1]) > options.beside_m, ca.fabs(pose[2]) > options.beside_rad),
+            ca.logic_and(near, ca.norm_2(rate[:2]) < options.close_m_s),
+            ca.norm_2(pose[:2]) > options.lost_m,
+        )
+        return TickResults(q, u, a, tick.task, tick.memory, conditions, ca.vertcat(pose, rate))
 
     # Apart: the chaser follows the other port, which holds its station
 
     def enter_approach(self, now: Instant) -> None:
-        self._pose = now.state.q.copy()
+        self._pose = staying(now)
         self._stay(now)
         self._lead(now, self._options.approach_s, -self._options.corridor_m)
+        self.sleep(self._relative.end_s, awaited=("behind",))
 
     def leave_approach(self, now: Instant) -> str | None:
-        if self._seen[0][0] > 0:  # a straight way to the entrance would lead through the other one
+        if self.conditions["behind"]:  # a straight way to the entrance would lead through the other one
             return "halt"
         return "align" if now.since >= self._options.approach_s else None
 
-    def act_approach(self, now: Instant) -> Action:
-        state, relative = now.state, PlanarMotion(*self._relative.at(now.t))
-        seen = PlanarMotion(state.q[self._other], state.u[self._other], np.zeros(3))
-        return self._action(now, PlanarMotion(*self._path.at(now.t)), seen, relative)
+    def plan_approach(self, now: Instant) -> TaskPlan:
+        return self._plan_both(_SEEN, self._relative)
 
-    act_align = act_close_in = act_capture = act_back_off = act_approach
+    plan_align = plan_close_in = plan_capture = plan_back_off = plan_approach
 
     def enter_align(self, now: Instant) -> None:
-        self._aligned_since = None
+        self._aligned_since = math.inf
 
     def leave_align(self, now: Instant) -> str | None:
-        off = self._seen[0] + np.array([self._options.corridor_m, 0.0, 0.0])
-        is_aligned = math.hypot(*off[:2]) < self._options.align_m and abs(off[2]) < self._options.align_rad
-        if not is_aligned or self._aligned_since is None:
-            self._aligned_since = now.t if is_aligned else None
-            return None
+        self._aligned_since = min(self._aligned_since, now.t) if self.conditions["aligned"] else math.inf
+        self.sleep(self._aligned_since + self._options.align_s, awaited=("aligned",))
         return "close_in" if now.t - self._aligned_since >= self._options.align_s else None
 
     def enter_close_in(self, now: Instant) -> None:
         self._attempts += 1
         self._lead(now, self._options.close_in_s, 0.0)
+        self.sleep(self._relative.end_s, awaited=("beside",))
 
     def leave_close_in(self, now: Instant) -> str | None:
-        if self._is_beside():
+        if self.conditions["beside"]:
             return "back_off"
         return "capture" if now.since >= self._options.close_in_s else None
 
     def enter_capture(self, now: Instant) -> None:
-        self._closed_since = None
+        self._closed_since = math.inf
 
     def leave_capture(self, now: Instant) -> str | None:
-        off, rate = self._seen
-        is_near = math.hypot(*off[:2]) < self._options.close_m and abs(off[2]) < self._options.close_rad
-        if self._closed_since is None and is_near and math.hypot(*rate[:2]) < self._options.close_m_s:
+        if self.conditions["near"] and self._closed_since == math.inf:
             self.gripping, self._closed_since = frozenset({self._options.contact}), now.t
+        self.sleep(self._closed_since + self._options.grip_s, awaited=("near", "beside"))
         if self._options.contact in now.holding:
             return "settle"
-        missed = self._closed_since is not None and now.t - self._closed_since > self._options.grip_s
-        return "back_off" if missed or self._is_beside() else None
+        missed = now.t - self._closed_since > self._options.grip_s
+        return "back_off" if missed or self.conditions["beside"] else None
 
     def enter_back_off(self, now: Instant) -> None:
         self.gripping = frozenset()
         self._stay(now)
         self._lead(now, self._options.back_off_s, -self._options.corridor_m)
+        self.sleep(self._relative.end_s)
 
     def leave_back_off(self, now: Instant) -> str | None:
         if now.since < self._options.back_off_s:
@@ -187,15 +211,16 @@ class Docking(StateMachine):
 
     def enter_settle(self, now: Instant) -> None:
         self._stay(now)
+        self._sleep_docked(now, self._options.settle_s)
 
     def leave_settle(self, now: Instant) -> str | None:
         return self._lost(now) or ("fly" if now.since >= self._options.settle_s else None)
 
-    def act_settle(self, now: Instant) -> Action:
-        path = PlanarMotion(*self._path.at(now.t))
-        return self._action(now, path, path, PlanarMotion.fixed(0.0, 0.0, 0.0))
+    def plan_settle(self, now: Instant) -> TaskPlan:
+        rest = np.zeros(3)
+        return self._plan_both(_DOCKED_TO, Quintic.to_rest(0.0, 1.0, rest, rest, rest))
 
-    act_fly = act_hold = act_undock = act_settle
+    plan_fly = plan_hold = plan_undock = plan_settle
 
     def enter_fly(self, now: Instant) -> None:
         here, goal = self._path.at(now.t)[0], self._path.at(now.t)[0].copy()
@@ -204,15 +229,20 @@ class Docking(StateMachine):
         if self._options.goal_rad is not None:
             goal[2] = self._options.goal_rad
         self._path = Quintic.to_rest(now.t, self._options.fly_s, here, np.zeros(3), goal)
+        self._sleep_docked(now, self._options.fly_s)
 
     def leave_fly(self, now: Instant) -> str | None:
         return self._lost(now) or ("hold" if now.since >= self._options.fly_s else None)
+
+    def enter_hold(self, now: Instant) -> None:
+        self._sleep_docked(now, self._options.hold_s)
 
     def leave_hold(self, now: Instant) -> str | None:
         return self._lost(now) or ("undock" if now.since >= self._options.hold_s else None)
 
     def enter_undock(self, now: Instant) -> None:
         self.gripping = frozenset()
+        self.sleep(math.inf)
 
     def leave_undock(self, now: Instant) -> str | None:
         return None if now.holding else "separate"
@@ -221,31 +251,34 @@ class Docking(StateMachine):
 
     def enter_separate(self, now: Instant) -> None:
         self._lead(now, self._options.back_off_s, -self._options.corridor_m)
+        self.sleep(self._relative.end_s)
 
     def leave_separate(self, now: Instant) -> str | None:
         return "rest" if now.since >= self._options.back_off_s else None
 
-    act_separate = act_approach
+    plan_separate = plan_approach
 
     def enter_rest(self, now: Instant) -> None:
-        self._rest_of_all(now)
+        """From the motion of now to rest; afterwards the path is of all coordinates."""
+        q, u = now.state.q, now.state.u
+        self._path = Quintic.speed_change(now.t, self._options.settle_s, q, u, np.zeros(len(u)))
+        self.sleep(self._path.end_s)
 
-    def act_rest(self, now: Instant) -> Action:
-        q, u, a = self._path.at(now.t)
-        return Action(q, u, a, self._task(), done=now.t >= self._path.end_s)
+    def plan_rest(self, now: Instant) -> TaskPlan:
+        plan = self.new_plan()
+        plan.follow(range(self.model.n), self._path, 1.0)
+        plan.done = now.t >= self._path.end_s
+        if plan.done:
+            self.sleep(math.inf)
+        return plan
 
     def enter_halt(self, now: Instant) -> None:
         self.gripping = frozenset()
-        self._rest_of_all(now)
+        self.enter_rest(now)
 
-    act_halt = act_rest
+    plan_halt = plan_rest
 
     # Parts of these
-
-    def _rest_of_all(self, now: Instant) -> None:
-        """From the motion of now to rest; afterwards the paths are of all coordinates."""
-        q, u = now.state.q, now.state.u
-        self._path = Quintic.speed_change(now.t, self._options.settle_s, q, u, np.zeros(len(u)))
 
     def _stay(self, now: Instant) -> None:
         """The other base comes to rest and stays there."""
@@ -254,32 +287,23 @@ class Docking(StateMachine):
 
     def _lead(self, now: Instant, duration: float, x: float) -> None:
         """Lead the port from its motion of now to a distance before the other."""
-        pose, rate = self._seen
+        pose, rate = np.split(self.seen, 2)
         self._relative = Quintic.to_rest(now.t, duration, pose, rate, np.array([x, 0.0, 0.0]))
 
-    def _is_beside(self) -> bool:
-        """Whether the port is outside the corridor."""
-        off, _ = self._seen
-        return bool(abs(off[1]) > self._options.beside_m or abs(off[2]) > self._options.beside_rad)
+    def _sleep_docked(self, now: Instant, duration: float) -> None:
+        self.sleep(now.t + duration, awaited=("away",))
 
     def _lost(self, now: Instant) -> str | None:
-        is_away = math.hypot(*self._seen[0][:2]) > self._options.lost_m
-        return "back_off" if is_away or self._options.contact not in now.holding else None
+        return "back_off" if self.conditions["away"] or self._options.contact not in now.holding else None
 
-    def _task(self) -> Array:
-        task = self.tasks.nothing(self.code)
-        for i in range(self.model.n):
-            self.tasks.weigh(task, i, 1.0)
-        return task
-
-    def _action(self, now: Instant, path: PlanarMotion, carrier: PlanarMotion, relative: PlanarMotion) -> Action:
-        """The other base follows its path, the chaser the port of the carrier at a relative pose, and joints stay."""
-        q, u, a = self._pose.copy(), np.zeros(self.model.n), np.zeros(self.model.n)
-        base = carrier.carries(self._other_port).carries(relative).carries(self._port.inverse())
-        turns = 2 * math.pi * round((now.state.q[self._base[2]] - base.q[2]) / (2 * math.pi))
-        q[self._base], u[self._base], a[self._base] = base.q + np.array([0.0, 0.0, turns]), base.u, base.a
-        q[self._other], u[self._other], a[self._other] = path
-        return Action(q, u, a, self._task())
+    def _plan_both(self, carrier: float, relative: Quintic) -> TaskPlan:
+        """The other base follows its path, the chaser's port one relative to its carrier, and joints stay."""
+        plan = self.new_plan()
+        plan.more[0] = carrier
+        plan.follow(self._base, relative, 1.0)
+        plan.follow(self._other, self._path, 1.0)
+        plan.follow(self._still, self._pose, 1.0, of=self._still)
+        return plan
 
 
 def _docked_modules(contact: Contact, bed: Testbed) -> tuple[Module, Module]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Annotated, ClassVar
 
+import casadi as ca
 import numpy as np
 from pydantic import Field
 
@@ -93,10 +94,11 @@ def _formation(options: Formation.Options, model: ControlModel, start: Array) ->
     for k, t in enumerate(times):
         leg = min(bisect_right(begins, t), len(segments)) - 1
         motions[k] = np.array(segments[leg].at(t))
-        base = PlanarMotion(*motions[k][:, roots[options.leader]])
+        base = PlanarMotion(*map(ca.DM, motions[k][:, roots[options.leader]]))
         for follower in options.followers:
             station = PlanarMotion.fixed(*follower.offset_m, follower.heading_rad)
-            motions[k][:, roots[follower.module]] = np.array(base.carries(station))
+            carried = base.carries(station)
+            motions[k][:, roots[follower.module]] = [np.array(level).ravel() for level in carried]
     for root in roots.values():  # no more than half a turn to the first sample
         heading = root.stop - 1
         turns = np.round((start[heading] - motions[0, 0, heading]) / (2 * np.pi))

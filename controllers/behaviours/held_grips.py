@@ -1,4 +1,4 @@
-"""Grips on a planar object from the estimate: where they are, how they move, and whether one slips.
+"""Grips on a planar object from the estimate, in symbols: where they are, how they move, and whether one slips.
 
 The estimator must believe a camera more than the model while arms with unknown friction hold the object. For hands that
 follow it that is too noisy, so that its motion is filtered once more, without a lag at constant velocity:
@@ -14,19 +14,12 @@ import casadi as ca
 import numpy as np
 
 from granite.config.errors import InputError
-from granite.config.records import Array, State
+from granite.config.records import Array
 from granite.controllers.behaviours.hands import arm_of
-from granite.controllers.laws.carrying import ArmGrip, arm_grips, carried_object, inward_axes
-from granite.controllers.laws.grip_forces import (
-    friction_excess,
-    local,
-    measured_grips,
-    measured_wrenches,
-    n_gauge_signals,
-)
+from granite.controllers.laws.carrying import arm_grips, carried_object, inward_axes
+from granite.controllers.laws.grip_forces import friction_excess, local, measured_grips, measured_wrenches
 from granite.controllers.laws.reach_and_carry import ReachAndCarry
 from granite.controllers.model import ControlModel
-from granite.kernels.compilation import compile_once
 
 #: t_f: longer than the correlation of the estimate's noise, shorter than a reach
 _FILTER_S = 1.0
@@ -35,12 +28,14 @@ _LEAST_N = 0.1
 
 
 class GripMotions(NamedTuple):
-    """Each of all grips, a row for each: x and y in world axes."""
+    """Each of all grips and of the hands for them, x and y in world axes one after the other."""
 
-    x: Array  #: [m]
-    v: Array  #: [m/s]
-    drift: Array  #: acceleration while the object floats freely [m/s^2]
-    outward: Array  #: unit vector away from the object
+    x: ca.SX  #: [m]
+    v: ca.SX  #: [m/s]
+    drift: ca.SX  #: acceleration while the object floats freely [m/s^2]
+    outward: ca.SX  #: unit vectors away from the object
+    hands: ca.SX  #: [m]
+    hand_rates: ca.SX  #: [m/s]
 
 
 class UnreachableGrip(NamedTuple):
@@ -69,7 +64,11 @@ class HeldGrips:
             if grip.has_moment or grip.arm.dimension != "planar":
                 problem = f"grip '{grip.contact.name}' is of kind {grip.contact.kind}"
                 raise InputError(problem, key="behaviour.contacts", expected="a pin in the plane")
-        self._own = model.layout.q[self.carried.name]
+        own = model.layout.q[self.carried.name]
+        #: of the object in q and in u
+        self.own = [*range(own.start, own.stop)]
+        #: what the filter remembers: whether it has begun, pose and rates of the object
+        self.n_memory = 1 + 2 * len(self.own)
         #: first joint of each arm, which is fixed, and the length of the straight arm [m]
         arms = [arm_of(grip.arm, grip.tip)[1:] for grip in self._grips]
         roots = [
@@ -79,90 +78,80 @@ class HeldGrips:
         shoulders = ca.Function("shoulders", [model.q], [ca.horzcat(*roots)])
         self._shoulders: Array = np.array(shoulders(np.zeros(model.q.numel()))).T
         self._longest: Array = np.array([longest for _, longest in arms])
-        #: pose and rates of the object
-        self._filtered: tuple[Array, Array] | None = None
-        #: of the last tick
-        self.motions: GripMotions
         #: names of the points of the arms among the targets of the tasks
         self.hands = tuple(f"{grip.arm.name}_{grip.tip}" for grip in self._grips)
-        key = bed.fingerprint and f"{bed.fingerprint} {law.model_dump_json(include={'object', 'friction'})}"
-        kernels = compile_once("held_grips", key, lambda: _functions(model, law, self._grips))
-        self._motion = kernels["grip_motions"].run
-        self._excess = kernels["grip_excess"].run if law.friction else None
-        self._push = kernels["grip_push"].run if law.friction else None
-        self._least_n = max(law.friction.least_n, _LEAST_N) if law.friction else 0.0
+        self._friction = law.friction
 
-    def restart(self) -> None:
-        """Before the first estimate."""
-        self._filtered = None
+    def filtered(self, q: ca.SX, u: ca.SX, memory: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """The estimate with the filtered motion of the object, and the memory after the tick."""
+        seen, rate, n = ca.SX(q), ca.SX(u), len(self.own)
+        has_begun, x, v = ca.vertsplit(memory, [0, 1, 1 + n, 1 + 2 * n])
+        period = self._model.bed.loop.period_s
+        part = period / _FILTER_S
+        seen[self.own] = ca.if_else(has_begun, x + period * v + part * (q[self.own] - x), q[self.own])
+        # At the start an object at rest, as the estimator assumes.
+        rate[self.own] = ca.if_else(has_begun, v + part * (u[self.own] - v), ca.SX.zeros(n))
+        return seen, rate, ca.vertcat(1, seen[self.own], rate[self.own])
 
-    def observe(self, state: State) -> None:
-        """Take the estimate of a tick; `motions` are then those of its time."""
-        seen, rate, own = state.q.copy(), state.u.copy(), self._own
-        if self._filtered is not None:
-            q, u = self._filtered
-            period = self._model.bed.loop.period_s
-            part = period / _FILTER_S
-            seen[own] = q + period * u + part * (state.q[own] - q)
-            rate[own] = u + part * (state.u[own] - u)
-        else:
-            rate[own] = 0.0  # an object at rest, as the estimator assumes
-        self._filtered = seen[own], rate[own]
-        x, v, drift, outward = self._motion((seen, rate)).reshape(4, -1, 2)
-        self.motions = GripMotions(x, v, drift, outward)
+    def motions(self, q: ca.SX, u: ca.SX) -> GripMotions:
+        """The motions of grips and hands."""
+        model = self._model
+        grips = [model.point(self.carried.name, grip.held) for grip in self._grips]
+        hands = [model.point(grip.arm.name, grip.tip) for grip in self._grips]
+        parts = [
+            *([getattr(point, name)[:2] for point in grips] for name in ("position", "velocity", "drift")),
+            [-axes[:, 0] for axes in self._axes()],
+            *([getattr(point, name)[:2] for point in hands] for name in ("position", "velocity")),
+        ]
+        columns = [ca.densify(ca.vertcat(*part)) for part in parts]
+        return GripMotions(*ca.Function("grip_motions", [model.q, model.u], columns)(q, u))
 
-    def slips(self, state: State) -> bool:
-        """Whether the measured force of a grip is outside its friction cone; never without force gauges."""
-        return self._excess is not None and bool((self._excess((state.q, state.gauges)) > 0).any())
-
-    def pushes(self, state: State) -> bool:
+    def pushes(self, q: ca.SX, gauges: ca.SX) -> ca.SX:
         """Whether every hand pushes its grip, by force gauges; always without them."""
-        return self._push is None or bool((self._push((state.q, state.gauges)) > self._least_n).all())
+        pushes = ca.SX(1)
+        for force in self._forces(q, gauges):
+            pushes = ca.logic_and(pushes, force[0] > max(self._friction.least_n if self._friction else 0.0, _LEAST_N))
+        return pushes
 
-    def grip_positions(self, state: State) -> Array:
-        """Where the grips are, by the estimate without the filter [m]."""
-        x: Array = self._motion((state.q, state.u)).reshape(4, -1, 2)[0]
-        return x
+    def slips(self, q: ca.SX, gauges: ca.SX) -> ca.SX:
+        """Whether the measured force of a grip is outside its friction cone; never without force gauges."""
+        slips = ca.SX(0)
+        for force in self._forces(q, gauges):
+            slips = ca.logic_or(
+                slips, friction_excess(force, self._friction.coefficient if self._friction else 0.0) > 0
+            )
+        return slips
+
+    def is_out_of_reach(self, grips: ca.SX) -> ca.SX:
+        """Whether an arm can't reach its grip where it is."""
+        far = ca.SX(0)
+        for i, longest in enumerate(self._longest.tolist()):
+            far = ca.logic_or(far, ca.norm_2(grips[2 * i : 2 * i + 2] - ca.DM(self._shoulders[i])) >= longest)
+        return far
 
     def out_of_reach(self, pose: Array) -> UnreachableGrip | None:
         """The first grip that its arm could not reach with the object at this pose."""
         model, q = self._model, np.zeros(self._model.q.numel())
-        q[self._own] = pose
+        q[self.own] = pose
         held = ca.horzcat(*(model.point(self.carried.name, grip.held).position[:2] for grip in self._grips))
-        return self._first_far(np.array(ca.Function("held", [model.q], [held])(q)).T)
-
-    def is_out_of_reach(self) -> bool:
-        """Whether an arm can't reach its grip where the object is now."""
-        return self._first_far(self.motions.x) is not None
-
-    def _first_far(self, grip_positions: Array) -> UnreachableGrip | None:
-        distances = np.linalg.norm(grip_positions - self._shoulders, axis=1)
+        distances = np.linalg.norm(np.array(ca.Function("held", [model.q], [held])(q)).T - self._shoulders, axis=1)
         for grip, distance, longest in zip(self._grips, distances.tolist(), self._longest.tolist(), strict=True):
             if distance >= longest:
                 return UnreachableGrip(grip.contact.name, distance, longest)
         return None
 
+    def _axes(self) -> list[ca.SX]:
+        """Of each grip, the first of them inward."""
+        points = (self._model.point(self.carried.name, grip.held).rotation[:2, :2] for grip in self._grips)
+        inward = (ca.DM(inward_axes(self.carried, grip.held, 2)) for grip in self._grips)
+        return [rotation @ axes for rotation, axes in zip(points, inward, strict=True)]
 
-def _functions(model: ControlModel, law: ReachAndCarry.Options, grips: tuple[ArmGrip, ...]) -> list[ca.Function]:
-    carried = carried_object(model.bed, law.object)
-    points = [model.point(carried.name, grip.held) for grip in grips]
-    axes = [
-        point.rotation[:2, :2] @ ca.DM(inward_axes(carried, grip.held, 2))
-        for point, grip in zip(points, grips, strict=True)
-    ]
-    motions = [
-        *(point.position[:2] for point in points),
-        *(point.velocity[:2] for point in points),
-        *(point.drift[:2] for point in points),
-        *(-pair[:, 0] for pair in axes),
-    ]
-    functions = [ca.Function("grip_motions", [model.q, model.u], [ca.densify(ca.vertcat(*motions))])]
-    if law.friction is not None:
-        gauges = ca.SX.sym("gauges", n_gauge_signals(model.bed))
-        wrenches = measured_wrenches(model, measured_grips(model.bed, grips, "controller.law.friction"), gauges)
-        forces = local(grips, ca.horzcat(*axes), wrenches)
-        excess = [friction_excess(force, law.friction.coefficient) for force in forces]
-        functions.append(ca.Function("grip_excess", [model.q, gauges], [ca.densify(ca.vertcat(*excess))]))
-        pushes = ca.vertcat(*(force[0] for force in forces))
-        functions.append(ca.Function("grip_push", [model.q, gauges], [ca.densify(pushes)]))
-    return functions
+    def _forces(self, q: ca.SX, gauges: ca.SX) -> list[ca.SX]:
+        """The measured force of each grip in its axes; none where it is not measured."""
+        if self._friction is None:
+            return []
+        model, symbols = self._model, ca.SX.sym("gauges", gauges.numel())
+        measured = measured_grips(model.bed, self._grips, "controller.law.friction")
+        forces = local(self._grips, ca.horzcat(*self._axes()), measured_wrenches(model, measured, symbols))
+        results = ca.Function("grip_forces", [model.q, symbols], forces).call([q, gauges])
+        return list(results)

@@ -16,17 +16,18 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, ClassVar
 
+import casadi as ca
 import numpy as np
 from pydantic import Field, model_validator
 
 from granite.config.base import Angle, Name, Positive
 from granite.config.behaviour import StateNote
 from granite.config.errors import InputError
-from granite.config.records import Array, State
+from granite.config.records import Array
 from granite.controllers.behaviours.held_grips import HeldGrips
-from granite.controllers.behaviours.state_machine import Action, Instant, StateMachine
-from granite.controllers.behaviours.target_kinematics import TargetKinematics
-from granite.controllers.behaviours.task_plan import TaskPlan
+from granite.controllers.behaviours.state_machine import Instant, StateMachine
+from granite.controllers.behaviours.task_plan import TaskPlan, Tick, TickResults, TickSymbols
+from granite.controllers.behaviours.tasks import TaskLayout
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.quintic import Quintic
 from granite.mrds.tolerances import SAME_TIME_S
@@ -111,41 +112,59 @@ class PickAndPlace(StateMachine):
             return {**content, "contact_sets": ((), tuple(content["contacts"]))}
 
     def __init__(self, options: Options, model: ControlModel) -> None:
-        super().__init__(options, model)
-        self._options, self._targets = options, TargetKinematics(model)
+        self._options, bed = options, model.bed
         self._held = HeldGrips(model, options.contacts)
+        self._targets = TaskLayout(bed)
+        law = bed.control.law.model_dump_json(include={"object", "friction"})
+        limits = options.model_dump_json(include={"close_m", "close_m_s", "lost_m"})
+        key = bed.fingerprint and f"{bed.fingerprint} {law} {limits}"
+        # Of a plan: whether the hands follow the grips; goal of the object, part of its error that the filter takes in
+        # a tick, and limits of the error. The memory is that of the grips, and the filtered error of the object.
+        conditions = "out_of_reach", "near", "there", "away", "loose", "slips"
+        super().__init__(options, model, Tick(key, 7, self._held.n_memory + 3, conditions, self._write))
         self._goal = np.array([*options.goal_m, options.goal_rad])
         far = self._held.out_of_reach(self._goal)
         if far:
             problem = f"grip '{far.contact}' is then {far.distance:.3g} m from the first joint of its arm"
             expected = f"less than {far.longest:.3g} m"
             raise InputError(problem, key="behaviour.goal_m", value=list(options.goal_m), expected=expected)
-        own = model.layout.q[self._held.carried.name]
-        self._object = [*range(own.start, own.stop)]
+        self._object = self._held.own
         self._arms = [i for i in range(model.n) if i not in self._object]
-        self._hands = [*self._held.hands]
         self._offset: Quintic
         self._path: Quintic
         self._still: Quintic
         #: where the object is placed so that it is at the goal, and how often it was
         self._aim, self._placed = self._goal, 0
-        #: its error, filtered
-        self._off: Array = np.zeros(3)
         #: since when the hands are closed, the object is at the goal, a grip slips
-        self._closed_since: float | None = None
-        self._there_since: float | None = None
-        self._slips_since: float | None = None
+        self._closed_since = self._there_since = self._slips_since = math.inf
         #: ticks in a row in which the gauges show no contact
         self._loose_ticks = 0
 
-    def restart(self) -> None:
-        """Back to the start, for another run."""
-        super().restart()
-        self._held.restart()
+    def _write(self, tick: TickSymbols) -> TickResults:
+        """Hands follow the grips by the filtered motion of the object; conditions; motions, and error of the object."""
+        options, held, n = self._options, self._held, self._held.n_memory
+        q, u, memory = held.filtered(tick.state_q, tick.state_u, tick.memory[:n])
+        grips, estimate = held.motions(q, u), held.motions(tick.state_q, tick.state_u)
+        follows, goal, part, limits = ca.vertsplit(tick.numbers, [0, 1, 4, 5, 7])
+        task = ca.SX(tick.task)
+        for i, hand in enumerate(held.hands):
+            at = self._targets.motion(hand)
+            own = [2 * i, 2 * i + 1]
+            task[at] += ca.if_else(follows, ca.vertcat(grips.x[own], grips.v[own], grips.drift[own]), ca.SX.zeros(6))
+        off = tick.memory[n:]
+        off = off + part * (tick.state_q[held.own] - goal - off)
 
-    def observe(self, state: State) -> None:
-        """The grips of this tick."""
-        self._held.observe(state)
+        miss, speed = _longest(estimate.hands - grips.x), _longest(estimate.hand_rates - grips.v)
+        conditions = ca.vertcat(
+            held.is_out_of_reach(grips.x),
+            ca.logic_and(miss < options.close_m, speed < options.close_m_s),
+            ca.logic_and(ca.norm_2(off[:2]) < limits[0], ca.fabs(off[2]) < limits[1]),
+            _longest(estimate.hands - estimate.x) > options.lost_m,
+            ca.logic_not(held.pushes(tick.state_q, tick.gauges)),
+            held.slips(tick.state_q, tick.gauges),
+        )
+        seen = ca.vertcat(estimate.hands, estimate.hand_rates, grips.x, grips.v, grips.outward, off)
+        return TickResults(tick.q, tick.u, tick.a, task, ca.vertcat(memory, off), conditions, seen)
 
     # Free arms: the hands follow the grips at an offset
 
@@ -153,127 +172,116 @@ class PickAndPlace(StateMachine):
         self._plan_offset(now, self._options.reach_s, self._options.before_m)
 
     def leave_reach(self, now: Instant) -> str | None:
-        if self._held.is_out_of_reach():
+        if self.conditions["out_of_reach"]:
             return "halt"
         return "close_in" if now.since >= self._options.reach_s else None
 
-    def act_reach(self, now: Instant) -> Action:
-        q, u, a, task = self._blank(now)
-        grips = self._held.motions
-        offsets = (part.reshape(-1, 2) for part in self._offset.at(now.t))
-        rows = zip(self._hands, grips.x, grips.v, grips.drift, *offsets, strict=True)
-        for hand, x, v, drift, offset, rate, acceleration in rows:
-            self.tasks.aim(task, hand, x + offset, v + rate, drift + acceleration, _HAND)
-        return Action(q, u, a, task)
+    def plan_reach(self, now: Instant) -> TaskPlan:
+        return self._plan_hands(self._offset, follows=1.0)
 
     def enter_close_in(self, now: Instant) -> None:
         self._plan_offset(now, self._options.close_in_s, 0.0)
 
     def leave_close_in(self, now: Instant) -> str | None:
-        if self._held.is_out_of_reach():
+        if self.conditions["out_of_reach"]:
             return "halt"
         return "grip" if now.since >= self._options.close_in_s else None
 
-    act_close_in = act_grip = act_reach
+    plan_close_in = plan_grip = plan_reach
 
     def leave_grip(self, now: Instant) -> str | None:
-        (x, v), grips = self._hand_motions(now), self._held.motions
-        miss, speed = (_longest(mine - there.ravel()) for mine, there in ((x, grips.x), (v, grips.v)))
-        if self._closed_since is None and miss < self._options.close_m and speed < self._options.close_m_s:
+        if self.conditions["near"] and self._closed_since == math.inf:
             self.gripping, self._closed_since = frozenset(self._options.contacts), now.t
+        self.sleep(self._closed_since + self._options.grip_s, awaited=("near", "out_of_reach"))
         if now.holding >= {*self._options.contacts}:
             return "carry"
         missed = _lasts(self._closed_since, now.t, self._options.grip_s)
-        return "halt" if missed or self._held.is_out_of_reach() else None
+        return "halt" if missed or self.conditions["out_of_reach"] else None
 
     # The object in hand
 
     def enter_carry(self, now: Instant) -> None:
         self._loose_ticks = 0
-        self._slips_since = None
+        self._slips_since = math.inf
         self._plan_object(now, self._options.carry_s)
 
     def leave_carry(self, now: Instant) -> str | None:
+        self._watch(now, self._path.end_s)
         return self._lost(now) or ("place" if now.since >= self._options.carry_s else None)
 
-    def act_carry(self, now: Instant) -> Action:
-        q, u, a, task = self._blank(now)
-        q[self._object], u[self._object], a[self._object] = self._path.at(now.t)
-        for i in self._object:
-            self.tasks.weigh(task, i, _OBJECT)
-        return Action(q, u, a, task)
+    def plan_carry(self, now: Instant) -> TaskPlan:
+        plan = self.new_plan()
+        plan.follow(self._object, self._path, _OBJECT)
+        return plan
 
     def enter_place(self, now: Instant) -> None:
         if self._placed:
             self._plan_object(now, self._options.settle_s)
         self._placed += 1
-        self._off, self._there_since = now.state.q[self._object] - self._aim, None
+        self._there_since = math.inf
+        self._begin_error(now, self._aim)
 
     def leave_place(self, now: Instant) -> str | None:
-        limits = self._options.place_m, self._options.place_rad
-        is_there = self._is_there(now, self._aim, self._options.settle_s, limits)
-        self._there_since = _since(self._there_since, is_there, now.t)
+        self._there_since = _since(self._there_since, self.conditions["there"], now.t)
+        self._watch(now, self._there_since + self._options.settle_s, "there")
         lasts = _lasts(self._there_since, now.t, self._options.settle_s)
         return self._lost(now) or ("settle" if lasts else None)
 
-    act_place = act_carry
+    def plan_place(self, now: Instant) -> TaskPlan:
+        limits = self._options.place_m, self._options.place_rad
+        return self._judging(self.plan_carry(now), self._aim, self._options.settle_s, limits)
 
     # The hands open and move away
 
     def enter_settle(self, now: Instant) -> None:
         q = now.state.q[self._arms]
         self._still = Quintic.to_rest(now.t, self._options.still_s, q, np.zeros(len(q)), q)
-        self._off = now.state.q[self._object] - self._goal
+        self._begin_error(now, self._goal)
+        self.sleep(self._still.end_s)
 
     def _has_lost(self, now: Instant) -> bool:
         """Whether a hand does not hold: it says so, its gauges show no contact, or it is not at its grip."""
-        pushes = self._held.pushes(now.state)
-        self._loose_ticks = 0 if pushes else self._loose_ticks + 1
-        away = (
-            _longest(self._hand_motions(now)[0] - self._held.grip_positions(now.state).ravel()) > self._options.lost_m
-        )
-        return not now.holding >= {*self._options.contacts} or self._loose_ticks > _LOOSE_TICKS or away
+        self._loose_ticks = self._loose_ticks + 1 if self.conditions["loose"] else 0
+        is_loose = self._loose_ticks > _LOOSE_TICKS
+        return not now.holding >= {*self._options.contacts} or is_loose or self.conditions["away"]
 
     def leave_settle(self, now: Instant) -> str | None:
-        limits = self._options.release_m, self._options.release_rad
-        is_there = self._is_there(now, self._goal, self._options.still_s, limits)
         if not now.holding >= {*self._options.contacts}:
             return "halt"
         if now.since < self._options.still_s:
             return None
-        if is_there:
+        if self.conditions["there"]:
             return "release"
-        self._aim = self._aim - self._off / 2  # a part of the error is chance
+        self._aim = self._aim - self.seen[-3:] / 2  # a part of the error is chance
         return "place" if self._placed < self._options.tries else "halt"
 
-    def act_settle(self, now: Instant) -> Action:
-        q, u, a, task = self._blank(now)
-        q[self._arms], u[self._arms], a[self._arms] = self._still.at(now.t)
-        for i in self._arms:
-            self.tasks.weigh(task, i, _JOINT)
-        return Action(q, u, a, task)
+    def plan_settle(self, now: Instant) -> TaskPlan:
+        limits = self._options.release_m, self._options.release_rad
+        return self._judging(self.plan_release(now), self._goal, self._options.still_s, limits)
 
     def enter_release(self, now: Instant) -> None:
         self.gripping = frozenset()
+        self.sleep(math.inf)
 
     def leave_release(self, now: Instant) -> str | None:
         return None if now.holding else "retreat"
 
-    act_release = act_settle
+    def plan_release(self, now: Instant) -> TaskPlan:
+        plan = self.new_plan()
+        plan.follow(self._arms, self._still, _JOINT)
+        return plan
 
     def enter_retreat(self, now: Instant) -> None:
-        (x, v), away = self._hand_motions(now), self._options.before_m * self._held.motions.outward
-        self._path = Quintic.to_rest(now.t, self._options.retreat_s, x, v, x + away.ravel())
-        self.sleep(now.t + self._options.retreat_s)
+        x, v, *_, outward = self._motions()
+        away = x + self._options.before_m * outward
+        self._path = Quintic.to_rest(now.t, self._options.retreat_s, x, v, away)
+        self.sleep(self._path.end_s)
 
     def leave_retreat(self, now: Instant) -> str | None:
         return "rest" if now.since >= self._options.retreat_s else None
 
     def plan_retreat(self, now: Instant) -> TaskPlan:
-        plan = self.new_plan()
-        for i, hand in enumerate(self._hands):
-            plan.aim(hand, self._path, _HAND, of=(2 * i, 2 * i + 1))
-        return plan
+        return self._plan_hands(self._path, follows=0.0)
 
     def enter_rest(self, now: Instant) -> None:
         self.sleep(math.inf)
@@ -288,20 +296,26 @@ class PickAndPlace(StateMachine):
     def enter_stop(self, now: Instant) -> None:
         x, v = now.state.q[self._object], now.state.u[self._object]
         self._path = Quintic.speed_change(now.t, self._options.stop_s, x, v, np.zeros(3))
+        self.sleep(self._path.end_s)
 
     def leave_stop(self, now: Instant) -> str | None:
         held = now.holding >= {*self._options.contacts}
         return "halt" if not held or now.since >= self._options.stop_s else None
 
-    act_stop = act_carry
+    plan_stop = plan_carry
 
     def enter_halt(self, now: Instant) -> None:
         self.gripping = frozenset()
         q, u = now.state.q[self._arms], now.state.u[self._arms]
         self._still = Quintic.speed_change(now.t, self._options.stop_s, q, u, np.zeros(len(u)))
+        self.sleep(self._still.end_s)
 
-    def act_halt(self, now: Instant) -> Action:
-        return self.act_settle(now)._replace(done=now.since >= self._options.stop_s)
+    def plan_halt(self, now: Instant) -> TaskPlan:
+        plan = self.plan_release(now)
+        plan.done = now.since >= self._options.stop_s
+        if plan.done:
+            self.sleep(math.inf)
+        return plan
 
     # Parts of these
 
@@ -309,47 +323,60 @@ class PickAndPlace(StateMachine):
         """Where to go with a grip that is lost or slips."""
         if self._has_lost(now):
             return "halt"
-        self._slips_since = _since(self._slips_since, self._held.slips(now.state), now.t)
+        self._slips_since = _since(self._slips_since, self.conditions["slips"], now.t)
         return "stop" if _lasts(self._slips_since, now.t, self._options.slip_s) else None
 
-    def _is_there(self, now: Instant, goal: Array, duration: float, limits: tuple[float, float]) -> bool:
-        """Whether the filtered error of the object is within limits [m, rad]; to be asked for once in a tick."""
-        part = 2 * self.model.bed.loop.period_s / duration
-        self._off = self._off + part * (now.state.q[self._object] - goal - self._off)
-        x, y, turned = self._off.tolist()
-        return math.hypot(x, y) < limits[0] and abs(turned) < limits[1]
+    def _watch(self, now: Instant, until: float, *also: str) -> None:
+        """Sleep with the object in hand; without contact by the gauges every tick counts."""
+        slips = _since(self._slips_since, self.conditions["slips"], now.t) + self._options.slip_s
+        until = now.t if self.conditions["loose"] else min(until, slips)
+        self.sleep(until, awaited=("away", "loose", "slips", *also))
+
+    def _begin_error(self, now: Instant, goal: Array) -> None:
+        """Begin the filter of the error of the object."""
+        self.memory[-3:] = now.state.q[self._object] - goal
+
+    def _judging(self, plan: TaskPlan, goal: Array, duration: float, limits: tuple[float, float]) -> TaskPlan:
+        """The plan, with the filtered error of the object from a goal and its limits [m, rad]."""
+        plan.more[1:] = *goal, 2 * self.model.bed.loop.period_s / duration, *limits
+        return plan
 
     def _plan_object(self, now: Instant, duration: float) -> None:
         """From its motion of now to rest where it is to be placed."""
         q, u = now.state.q[self._object], now.state.u[self._object]
         self._path = Quintic.to_rest(now.t, duration, q, u, self._aim)
 
-    def _hand_motions(self, now: Instant) -> tuple[Array, Array]:
-        """Positions of all hands, and their velocities."""
-        targets = self._targets(now.state)
-        x, v = ([getattr(targets[hand], key) for hand in self._hands] for key in ("x", "v"))
-        return np.concatenate(x), np.concatenate(v)
+    def _motions(self) -> tuple[Array, ...]:
+        """Positions of all hands and their velocities; those of the grips; axes away from the object."""
+        return tuple(np.split(self.seen[:-3], 5))
 
     def _plan_offset(self, now: Instant, duration: float, before: float) -> None:
         """From the offsets of now to places this far before the grips."""
-        (x, v), grips = self._hand_motions(now), self._held.motions
-        goal = before * grips.outward.ravel()
-        self._offset = Quintic.to_rest(now.t, duration, x - grips.x.ravel(), v - grips.v.ravel(), goal)
+        x, v, grip_x, grip_v, outward = self._motions()
+        self._offset = Quintic.to_rest(now.t, duration, x - grip_x, v - grip_v, before * outward)
+        self.sleep(self._offset.end_s, awaited=("out_of_reach",))
 
-    def _blank(self, now: Instant) -> tuple[Array, Array, Array, Array]:
-        """The estimate as reference, and no task."""
-        return now.state.q.copy(), now.state.u.copy(), np.zeros(len(now.state.u)), self.tasks.nothing(self.code)
-
-
-def _since(since: float | None, holds: bool, t: float) -> float | None:
-    """Since when a condition holds without a break; None: it does not."""
-    return (t if since is None else since) if holds else None
-
-
-def _lasts(since: float | None, t: float, duration: float) -> bool:
-    return since is not None and t - since + SAME_TIME_S >= duration
+    def _plan_hands(self, path: Quintic, follows: float) -> TaskPlan:
+        """Hands along a path, which may be relative to their grips."""
+        plan = self.new_plan()
+        plan.more[0] = follows
+        for i, hand in enumerate(self._held.hands):
+            plan.aim(hand, path, _HAND, of=(2 * i, 2 * i + 1))
+        return plan
 
 
-def _longest(vectors: Array) -> float:
+def _since(since: float, holds: bool, t: float) -> float:
+    """Since when a condition holds without a break; infinite: it does not."""
+    return min(since, t) if holds else math.inf
+
+
+def _lasts(since: float, t: float, duration: float) -> bool:
+    return t - since + SAME_TIME_S >= duration
+
+
+def _longest(vectors: ca.SX) -> ca.SX:
     """Length of the longest of vectors in the plane, one after the other."""
-    return float(np.linalg.norm(vectors.reshape(-1, 2), axis=1).max())
+    longest = ca.SX(0)
+    for x in ca.vertsplit(vectors, 2):
+        longest = ca.fmax(longest, ca.norm_2(x))
+    return longest

@@ -10,15 +10,14 @@ A machine is a class with a table of its states (`Options.machine`) and methods 
 A state that lasts longer than its time-out is left for `on_timeout`. Everything follows from the states of the
 estimate and from what was planned at entries, so a replay decides the same.
 
-A state with a plan may `sleep`: until then its conditions are looked at only when the grips report something else.
-These ticks are one compiled function, which a machine with a `compiled_form` evaluates without Python.
+A state with a plan may `sleep`: until then its conditions are looked at only when the grips report something else, or
+when one of those that it names has changed. These ticks are one function, compiled as every function of named numbers.
 """
 
 from __future__ import annotations
 
 import math
 from copy import copy
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -32,9 +31,11 @@ from granite.config.errors import InputError, one_of
 from granite.config.records import NOTHING, Array, Reference, State
 from granite.config.run_modes import Reply, Request, RequestKind
 from granite.config.testbed import Testbed
-from granite.controllers.behaviours.task_plan import TaskPlan, plan_kernel, plan_size
+from granite.controllers.behaviours.task_plan import TaskPlan, Tick, plan_size, tick_kernel
 from granite.controllers.behaviours.tasks import TaskLayout
 from granite.controllers.model import ControlModel
+from granite.controllers.symbolic import SymbolicBehaviour, record_sizes
+from granite.controllers.trajectories.quintic import Quintic
 from granite.kernels.compiled_form import CompiledForm
 
 
@@ -66,6 +67,8 @@ class StateMachine:
         Its table.
     model
         The controller's model, whose law follows tasks.
+    tick
+        What its ticks have beside the polynomials of its plans.
 
     Raises
     ------
@@ -104,8 +107,8 @@ class StateMachine:
             """The code of the state, and the tasks."""
             return TaskLayout(bed).coordinates
 
-    def __init__(self, options: Options, model: ControlModel) -> None:
-        bed = model.bed
+    def __init__(self, options: Options, model: ControlModel, tick: Tick | None = None) -> None:
+        bed, tick = model.bed, tick or Tick()
         if not bed.control.law.follows_tasks:
             law = bed.control.law.kind
             raise InputError(
@@ -135,22 +138,19 @@ class StateMachine:
         self._asleep_until = -math.inf
         #: while it is asleep, how often and when next its conditions are looked at [s]
         self._looks_s = self._looks_at = math.inf
-        self._plan_kernel = plan_kernel(self.tasks, model.q.numel())
-        self._parts = np.cumsum([model.q.numel(), model.n, model.n]).tolist()
-        #: the plan in force, as the compiled form reads it
-        self._numbers = PlanNumbers(self.tasks, len(self._grips), np.concatenate([NOTHING, *self._setpoints()]))
+        #: conditions of the tick for which a state waits while it is asleep
+        self._awaited: tuple[str, ...] = ()
+        #: conditions of the tick by name, and what else it sees, when they were last looked at
+        self.conditions = dict.fromkeys(tick.conditions, False)
+        self.seen = NOTHING
+        self._tick, self._numbers = _tick_part(bed, self.tasks, tick, np.concatenate([NOTHING, *self._setpoints()]))
+        self._more_numbers = tick.numbers
         #: all of these before the first state
         self._start: dict[str, Any] = {}
 
     def compiled_form(self) -> CompiledForm:
-        """The ticks between events in C."""
-        return CompiledForm(
-            (Path(__file__).with_suffix(".c"),),
-            {"MACHINE_GRIPS": len(self._grips), "MACHINE_SETPOINTS": sum(len(zero) for _, zero in self._direct)},
-            memory={f"machine_{name}": value for name, value in vars(self._numbers).items()},
-            kernels={"task_plan": [self._plan_kernel]},
-            entry="state_machine_decide",
-        )
+        """The ticks between two looks at the conditions in C."""
+        return self._tick.form()
 
     def restart(self) -> None:
         """Back to the start, for another run."""
@@ -172,50 +172,59 @@ class StateMachine:
 
     def decide(self, state: State) -> Reference:
         """Change state as often as conditions hold, then act, or follow the plan."""
-        if not state.ready:
-            q, task = np.nan_to_num(state.q), self.tasks.nothing(self.code)
-            return Reference(state.t, q, self._rest, self._rest, False, self._setpoints(), task)
-        if self._plan is None or state.t >= self._wakes_at or state.holding.tobytes() != self._last_report[0]:
-            if self._entered is None:
-                self._start = _copied(vars(self))
-                self.observe(state)
-                self._enter(self.name, state)
-            else:
-                self.observe(state)
-            before = self._entered, self._last_report[0]
-            now = self._changed(state)
-            self._looks_at = state.t + self._looks_s
-            if self._plan is None or before != (self._entered, self._last_report[0]):
-                self._plan = self._call("plan", now)
-            self._note_plan()
+        outputs, action = self._tick.evaluate(state=state), None
+        if outputs["python_needed"].item(0):
+            if not state.ready:
+                q, task = np.nan_to_num(state.q), self.tasks.nothing(self.code)
+                return Reference(state.t, q, self._rest, self._rest, False, self._setpoints(), task)
+            now = self._look(state, outputs)
             if self._plan is None:
-                q, u, a, task, done = self._call("act", now) or self.float(now)
-                return Reference(state.t, q, u, a, done, self._setpoints(), task)
-        motion = self._plan_kernel.run((np.array([state.t]), state.q, state.u, self._plan.numbers))
-        q, u, a, task = np.split(motion, self._parts)
-        return Reference(state.t, q, u, a, self._plan.done, self._setpoints(), task)
+                action = self._call("act", now) or self.float(now)
+            else:
+                outputs = self._tick.evaluate(state=state)
+        reference: Reference = self._tick.finish(outputs, state=state)
+        if action is None:
+            return reference
+        q, u, a, task, done = action
+        return Reference(state.t, q, u, a, done, self._setpoints(), task)
 
-    def _note_plan(self) -> None:
-        numbers, plan = self._numbers, self._plan
-        numbers.wakes_at[0] = -math.inf if plan is None else self._wakes_at
+    def _look(self, state: State, outputs: dict[str, Array]) -> Instant:
+        """Change state as often as conditions hold, and plan; returns where the machine is then."""
+        holds = outputs["python_conditions"].tolist()
+        self.conditions = {name: value > 0 for name, value in zip(self.conditions, holds, strict=True)}
+        self.seen = outputs["python_seen"].copy()
+        if self._entered is None:
+            self._start = _copied(vars(self))
+            self._enter(self.name, state)
+        now = self._changed(state)
+        self._looks_at = state.t + self._looks_s
+        numbers, plan = self._numbers, self._call("plan", now)
+        self._plan = plan
+        numbers["wakes_at"][0] = -math.inf if plan is None else self._wakes_at
         if plan is not None:
-            numbers.report[:] = np.frombuffer(self._last_report[0] or b"")
-            numbers.plan[:], numbers.done[0] = plan.numbers, plan.done
-            numbers.setpoints[:] = np.concatenate([NOTHING, *self._setpoints()])
+            numbers["report"][:] = np.frombuffer(self._last_report[0] or b"")
+            numbers["expected"][:] = [
+                holds[i] if name in self._awaited else math.nan for i, name in enumerate(self.conditions)
+            ]
+            numbers["plan"][:], numbers["done"][0] = plan.numbers, plan.done
+            numbers["setpoints"][:] = np.concatenate([NOTHING, *self._setpoints()])
+        return now
 
-    def observe(self, state: State) -> None:
-        """Take the estimate of a tick before its conditions are looked at; a machine may keep a filter of its own."""
+    @property
+    def memory(self) -> Array:
+        """What the function of the tick remembers from tick to tick."""
+        return self._numbers["own"]
 
-    def sleep(self, until: float, looks_s: float = math.inf) -> None:
+    def sleep(self, until: float, looks_s: float = math.inf, awaited: tuple[str, ...] = ()) -> None:
         """Of a state that is entered or left: nothing but the grips and its time-out changes it before this time [s].
 
-        With `looks_s` its conditions are looked at that often meanwhile.
+        With `looks_s` its conditions are looked at that often meanwhile; with `awaited` when one of these has changed.
         """
-        self._asleep_until, self._looks_s = until, looks_s
+        self._asleep_until, self._looks_s, self._awaited = until, looks_s, awaited
 
     def new_plan(self) -> TaskPlan:
         """A plan without a task, of the present state."""
-        return TaskPlan(self.tasks, self.code)
+        return TaskPlan(self.tasks, self.code, self._more_numbers)
 
     @property
     def _wakes_at(self) -> float:
@@ -256,7 +265,8 @@ class StateMachine:
         if name not in self._notes:
             raise KeyError(f"state '{self.name}' leads to '{name}', which the machine does not have")
         self._asked.discard(self._waits_for.get(name, ""))
-        self.name, self._entered, self._asleep_until, self._looks_s = name, state.t, -math.inf, math.inf
+        self.name, self._entered = name, state.t
+        self.sleep(-math.inf)
         self._call("enter", self._moment(state))
 
     def _call(self, verb: str, now: Instant) -> Any:
@@ -284,13 +294,29 @@ class OneContactOptions(StateMachine.Options):
         return {**content, "contact_sets": ((), (content["contact"],))}
 
 
-class PlanNumbers:
-    """The plan of a state machine between two events."""
+def staying(now: Instant) -> Quintic:
+    """All coordinates where they are."""
+    q = now.state.q
+    return Quintic.to_rest(now.t, 1.0, q, np.zeros(len(q)), q)
 
-    def __init__(self, tasks: TaskLayout, grips: int, setpoints: Array) -> None:
-        #: when conditions are looked at again [s], and what the grips report until then
-        self.wakes_at, self.report = np.full(1, -math.inf), np.zeros(grips)
-        self.plan, self.done, self.setpoints = np.zeros(plan_size(tasks)), np.zeros(1), setpoints
+
+def _tick_part(
+    bed: Testbed, tasks: TaskLayout, tick: Tick, setpoints: Array
+) -> tuple[SymbolicBehaviour, dict[str, Array]]:
+    """The ticks between two looks at the conditions, and their memory, which is set at every look."""
+    every = {name: sum(size) if isinstance(size, tuple) else size for name, size in record_sizes(bed).items()}
+    read = "state_t", "state_ready", "state_q", "state_u", "state_holding", "state_gauges", "reference_direct"
+    memory = {
+        "wakes_at": np.full(1, -math.inf),
+        "report": np.zeros(len(bed.grips)),
+        "expected": np.full(len(tick.conditions), math.nan),
+        "plan": np.zeros(plan_size(tasks) + tick.numbers),
+        "done": np.zeros(1),
+        "setpoints": setpoints,
+        "own": np.zeros(tick.memory),
+    }
+    part = SymbolicBehaviour(bed, tick_kernel(tasks, {name: every[name] for name in read}, tick), memory=memory)
+    return part, part.memory
 
 
 def _copied(attributes: dict[str, Any]) -> dict[str, Any]:

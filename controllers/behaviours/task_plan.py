@@ -1,12 +1,13 @@
 """The reference of a state over time: a polynomial for each coordinate and each target that has a task.
 
-A machine plans when it enters a state, and again when the grips report something else. Between these events every tick
+A machine plans when it enters a state, and again when it has looked at its conditions. Between these events every tick
 evaluates the plan by one compiled function, in Python as in C.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -15,6 +16,7 @@ from granite.config.records import Array
 from granite.controllers.behaviours.tasks import TARGET, TaskLayout
 from granite.controllers.trajectories.quintic import Quintic
 from granite.kernels.compilation import compile_once
+from granite.kernels.function_part import named_function
 from granite.kernels.kernel import Kernel
 
 #: numbers of a coordinate: what its path gives, weight, start and duration [s], coefficients of its polynomial
@@ -33,11 +35,15 @@ class TaskPlan:
         The tasks that there are.
     state
         Code of the state.
+    more
+        How many numbers it has beside the tasks.
     """
 
-    def __init__(self, layout: TaskLayout, state: int) -> None:
-        self._layout = layout
-        self.numbers: Array = np.zeros(plan_size(layout))
+    def __init__(self, layout: TaskLayout, state: int, more: int = 0) -> None:
+        self._layout, n = layout, plan_size(layout)
+        self.numbers: Array = np.zeros(n + more)
+        #: those beside the tasks, in the order in which the tick of the machine reads them
+        self.more = self.numbers[n:]
         self.numbers[0] = state
         #: the behaviour is finished
         self.done = False
@@ -65,19 +71,103 @@ class TaskPlan:
 
 
 def plan_size(layout: TaskLayout) -> int:
-    """How many numbers a plan has."""
+    """How many numbers the tasks of a plan have."""
     return 1 + _COORDINATE * layout.n + _TARGET * len(layout.targets)
 
 
-def plan_kernel(layout: TaskLayout, n_q: int) -> Kernel:
-    """(t, q, u, numbers of a plan) -> reference q, u, a, and task."""
-    key = f"{n_q} {layout.n} {len(layout.targets)}"
-    return compile_once("task_plan", key, lambda: [_function(layout, n_q)])["task_plan"]
+class TickSymbols(NamedTuple):
+    """What the tick of a machine depends on, and its reference by the polynomials of the plan."""
+
+    state_q: ca.SX
+    state_u: ca.SX
+    gauges: ca.SX
+    numbers: ca.SX  #: of the plan, beside the tasks
+    memory: ca.SX
+    q: ca.SX
+    u: ca.SX
+    a: ca.SX
+    task: ca.SX
 
 
-def _function(layout: TaskLayout, n_q: int) -> ca.Function:
-    t, q, u = ca.SX.sym("t"), ca.SX.sym("q", n_q), ca.SX.sym("u", layout.n)
-    numbers = ca.SX.sym("numbers", plan_size(layout))
+class TickResults(NamedTuple):
+    """What the tick of a machine gives."""
+
+    q: ca.SX
+    u: ca.SX
+    a: ca.SX
+    task: ca.SX
+    memory: ca.SX  #: after the tick
+    conditions: ca.SX  #: 1: it holds
+    seen: ca.SX  #: what else methods of the states read
+
+
+def _polynomials_alone(tick: TickSymbols) -> TickResults:
+    nothing = ca.SX(0, 1)
+    return TickResults(tick.q, tick.u, tick.a, tick.task, nothing, nothing, nothing)
+
+
+class Tick(NamedTuple):
+    """What the ticks of a machine have beside the polynomials of its plans: references that follow something that is
+    estimated, filters, and conditions for which its states wait.
+    """
+
+    key: str | None = ""  #: all that the function follows from; None: not known
+    numbers: int = 0  #: of a plan, beside the tasks
+    memory: int = 0
+    conditions: tuple[str, ...] = ()
+    write: Callable[[TickSymbols], TickResults] = _polynomials_alone
+
+
+def tick_kernel(layout: TaskLayout, sizes: Mapping[str, int], tick: Tick) -> Kernel:
+    """A tick between two looks at the conditions; the sizes are those of `state_...` and `reference_direct`."""
+    key = None if tick.key is None else f"{[*sizes.items()]} {layout.n} {len(layout.targets)} {tick[1:4]} {tick.key}"
+    return compile_once("machine", key, lambda: [_tick_function(layout, sizes, tick)])["machine"]
+
+
+def _tick_function(layout: TaskLayout, sizes: Mapping[str, int], tick: Tick) -> ca.Function:
+    of_state = {name: ca.SX.sym(name, size) for name, size in sizes.items() if name != "reference_direct"}
+    n = len(tick.conditions)
+    memory = {
+        "wakes_at": ca.SX.sym("wakes_at"),
+        "report": ca.SX.sym("report", sizes["state_holding"]),
+        "expected": ca.SX.sym("expected", n),
+        "plan": ca.SX.sym("plan", plan_size(layout) + tick.numbers),
+        "done": ca.SX.sym("done"),
+        "setpoints": ca.SX.sym("setpoints", sizes["reference_direct"]),
+        "own": ca.SX.sym("own", tick.memory),
+    }
+    tasks, numbers = ca.vertsplit(memory["plan"], [0, plan_size(layout), plan_size(layout) + tick.numbers])
+    t, q, u = (of_state[f"state_{name}"] for name in "tqu")
+    reference = polynomial_reference(layout, t, q, u, tasks)
+    results = tick.write(TickSymbols(q, u, of_state["state_gauges"], numbers, memory["own"], *reference))
+    looks = ca.logic_or(ca.logic_not(of_state["state_ready"]), ca.logic_not(t < memory["wakes_at"]))
+    for i in range(sizes["state_holding"]):
+        looks = ca.logic_or(looks, of_state["state_holding"][i] != memory["report"][i])
+    for i in range(n):  # NaN: nothing waits for it
+        looks = ca.logic_or(looks, ca.fabs(results.conditions[i] - memory["expected"][i]) > 0)
+    return named_function(
+        "machine",
+        {**of_state, **{f"memory_{name}": symbol for name, symbol in memory.items()}},
+        {
+            "python_needed": looks,
+            "reference_q": results.q,
+            "reference_u": results.u,
+            "reference_a": results.a,
+            "reference_task": results.task,
+            "reference_done": memory["done"],
+            "reference_direct": memory["setpoints"],
+            "next_own": results.memory,
+            "python_conditions": results.conditions,
+            "python_seen": results.seen,
+        },
+    )
+
+
+def polynomial_reference(
+    layout: TaskLayout, t: ca.SX, q: ca.SX, u: ca.SX, numbers: ca.SX
+) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    """Reference q, u, a, and task at time t by the polynomials of a plan; what has none is where it is estimated."""
+    n_q = q.numel()
     position, rate, acceleration, task = ca.SX(q), ca.SX(u), ca.SX.zeros(layout.n), ca.SX.zeros(layout.size)
     task[0], at = numbers[0], 1
     for i in range(layout.n):
@@ -97,7 +187,7 @@ def _function(layout: TaskLayout, n_q: int) -> ca.Function:
         first = 1 + layout.n + TARGET * i
         values = [motion[level] for level in range(3) for motion in motions]
         task[first : first + TARGET] = ca.if_else(weight > 0, ca.vertcat(*values, weight), 0.0)
-    return ca.Function("task_plan", [t, q, u, numbers], [position, rate, acceleration, task])
+    return position, rate, acceleration, task
 
 
 def _motion(t: ca.SX, start: ca.SX, duration: ca.SX, *c: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:

@@ -72,6 +72,11 @@ class TaskLayout:
         """Follow the reference of a coordinate."""
         task[1 + coordinate] = weight
 
+    def motion(self, target: str) -> slice:
+        """Of a task: position, velocity and acceleration of a target."""
+        start = self._starts[target]
+        return slice(start, start + TARGET - 1)
+
     def aim(self, task: Array, target: str, x: Array, v: Array, a: Array, weight: float) -> None:
         """Follow a motion of a target."""
         start = self._starts[target]
