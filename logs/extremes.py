@@ -1,18 +1,20 @@
 """Least and greatest value of every signal in blocks of rows, which stand at the end of a log: a long one is drawn
 from them without reading its rows.
 
-Values are float32, rounded outwards, so that no peak is lost. A long run has larger blocks, never more of them.
+Values are float32, rounded outwards, so that no peak is lost. A long run has larger blocks, never more of them. Until
+its end they are in a file, so that a recorder does not grow.
 """
 
 from __future__ import annotations
 
+import io
 import math
 import struct
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import zstandard
+from numpy.typing import NDArray
 
 from granite.config.records import Array
 from granite.logs.channels import Channels
@@ -21,12 +23,14 @@ from granite.logs.channels import Channels
 EXTREMES = "extremes.bin"
 #: rows of a block, and blocks at most: after that each block has twice as many rows
 BLOCK, MOST = 64, 16384
+#: blocks that are in memory while they are joined, an even number
+_JOINED_AT_ONCE = 512
 #: of these topics nothing is known before the estimate is ready: their zeros are no values
 _AFTER_READY = ("/state", "/reference", "/demand")
 _HEAD = struct.Struct("<4sIIII")
 _MAGIC = b"GEX1"
 
-Floats = npt.NDArray[np.float32]
+Floats = NDArray[np.float32]
 
 
 class Extremes(NamedTuple):
@@ -69,14 +73,24 @@ class Extremes(NamedTuple):
 
 
 class ExtremesOfRows:
-    """Takes the rows of a run one batch after the other."""
+    """Takes the rows of a run one batch after the other.
 
-    def __init__(self, channels: Channels) -> None:
+    Parameters
+    ----------
+    channels
+        Of the rows.
+    file
+        Where the blocks are kept until all rows have come, empty at first; in memory where none is given.
+    """
+
+    def __init__(self, channels: Channels, file: IO[bytes] | None = None) -> None:
         self._channels, self._t = channels, channels.column("/timing", "scheduled_s")
         self._waiting: list[Array] = []
         self._n_waiting = self._rows = 0
         self._block = BLOCK
-        self._blocks: list[tuple[Array, Floats, Floats]] = []
+        self._file = io.BytesIO() if file is None else file
+        width = channels.width
+        self._form = np.dtype([("t", "<f8"), ("low", "<f4", width), ("high", "<f4", width)])
 
     def add(self, rows: Array) -> None:
         """The next rows."""
@@ -89,9 +103,7 @@ class ExtremesOfRows:
             self._take(waiting[:whole])
             self._waiting, self._n_waiting = [waiting[whole:]], self._n_waiting - whole
             if self._rows // self._block == MOST:
-                t, low, high = self._gathered()
-                self._block *= 2
-                self._blocks = [(t[::2], *_joined(low, high, 2))]
+                self._join()
 
     def result(self) -> Extremes | None:
         """All blocks; None where no row came."""
@@ -100,17 +112,31 @@ class ExtremesOfRows:
             self._waiting, self._n_waiting = [], 0
         if not self._rows:
             return None
-        return Extremes(self._block, self._rows, *self._gathered())
+        blocks = self._read(0, MOST)
+        t, low, high = (np.ascontiguousarray(blocks[name]) for name in ("t", "low", "high"))
+        return Extremes(self._block, self._rows, t, low, high)
 
     def _take(self, rows: Array) -> None:
-        low, high = extremes_of(known(self._channels, rows), self._block)
-        self._blocks.append((rows[:: self._block, self._t].copy(), low, high))
+        self._write(rows[:: self._block, self._t], *extremes_of(known(self._channels, rows), self._block))
         self._rows += len(rows)
 
-    def _gathered(self) -> tuple[Array, Floats, Floats]:
-        t, low, high = zip(*self._blocks, strict=True)
-        self._blocks = [(np.concatenate(t), np.concatenate(low), np.concatenate(high))]
-        return self._blocks[0]
+    def _join(self) -> None:
+        """Make one of every two blocks, a part of them at a time."""
+        for first in range(0, MOST, _JOINED_AT_ONCE):
+            blocks = self._read(first, _JOINED_AT_ONCE)
+            self._file.seek(first // 2 * self._form.itemsize)
+            self._write(blocks["t"][::2], *_joined(blocks["low"], blocks["high"], 2))
+        self._file.truncate()
+        self._block *= 2
+
+    def _read(self, first: int, n: int) -> NDArray[Any]:
+        self._file.seek(first * self._form.itemsize)
+        return np.frombuffer(self._file.read(n * self._form.itemsize), self._form)
+
+    def _write(self, t: Array, low: Floats, high: Floats) -> None:
+        blocks = np.empty(len(t), self._form)
+        blocks["t"], blocks["low"], blocks["high"] = t, low, high
+        self._file.write(blocks.tobytes())
 
 
 def extremes_of(rows: Array, block: int) -> tuple[Floats, Floats]:

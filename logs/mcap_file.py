@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import foxglove
@@ -95,7 +97,9 @@ class McapFile:
         self._events = Channel(EVENTS, schema=_EVENT_SCHEMA, context=context)
         self._summary = Channel(SUMMARY, schema={"type": "object", "title": "granite.Summary"}, context=context)
         self._t = channels.column("/sample", "t_s")
-        self._extremes = ExtremesOfRows(channels)
+        # A file without a name beside the log: nothing of it stays where this process is killed.
+        self._blocks = tempfile.TemporaryFile(dir=Path(path).parent)  # noqa: SIM115
+        self._extremes = ExtremesOfRows(channels, self._blocks)
         self._start_ns = self._last_ns = 0
         if start_ns is not None:
             self.begin(start_ns)
@@ -136,6 +140,7 @@ class McapFile:
         """Write the extremes and the index, and close; `RuntimeError` if the file is incomplete."""
         if (extremes := self._extremes.result()) is not None:
             self._attach(EXTREMES, "application/octet-stream", extremes.packed(), self._last_ns)
+        self._blocks.close()
         self._writer.close()
 
     def _attach(self, name: str, media_type: str, data: bytes, at_ns: int) -> None:

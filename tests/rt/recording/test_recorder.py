@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,14 @@ from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 
 from granite.config.errors import InputError
-from granite.config.loader import load
+from granite.config.loader import load, to_json
 from granite.config.reasons import Reason
 from granite.config.verdict_subjects import subjects
 from granite.logs.channels import Channels
+from granite.logs.events import Events
 from granite.logs.log import read_log
+from granite.logs.mcap_file import McapFile
+from granite.logs.summary import Summary
 from granite.rt.process.posix_signals import TERMINATING
 from granite.rt.recording.recorder import Recorder
 from tests.support.recorded_ticks import bits, make_tick
@@ -300,3 +304,25 @@ def test_a_log_that_can_not_be_written_is_refused_before_the_run(tmp_path):
     path = tmp_path / "nowhere" / "run.mcap"
     with pytest.raises(InputError, match=f"log '{path}' can't be written: No such file or directory"):
         start(path)
+
+
+def test_what_reads_the_rows_does_not_grow_with_them(tmp_path: Path) -> None:
+    """Blocks of their least and greatest values are in a file: of half an hour they are 10 MB."""
+    channels = Channels.of(BED)
+    row = np.nan_to_num(np.frombuffer(channels.pack(*make_tick(BED, 0))), posinf=1.0, neginf=-1.0)
+    rows = np.tile(row, (128, 1))
+    tick = channels.column("/timing", "tick")
+    times = [channels.column("/sample", "t_s"), channels.column("/timing", "scheduled_s")]
+    file = McapFile(str(tmp_path / "run.mcap"), channels, to_json(BED), {}, 0)
+    readers = [file.write, Events(BED, channels, subjects(BED), file.event).look, Summary(BED, channels).update]
+    sizes = []
+    tracemalloc.start()
+    for _ in range(50):
+        for read in readers:
+            read(rows)
+        rows[:, tick] += len(rows)
+        rows[:, times] += len(rows) * BED.loop.period_s
+        sizes.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    file.close()
+    assert sizes[-1] - sizes[10] < 20e3
