@@ -47,7 +47,7 @@ _FAR_GATES = 2
 _WINDOWS, _LAG_S = (0.25, 1.0, 2.0), 0.05
 #: so long in motion, the friction of a joint must show an error [s]
 _FRICTION_S = 0.1
-#: greatest error of a gain: what a motor explains with a larger one, a torque that hardly changes, is chance
+#: greatest error of a gain: what a motor explains with a larger one is chance, or the fault of a sensor
 _MOST_GAIN_ERROR = 4.0
 
 
@@ -361,7 +361,8 @@ class Monitor:
                 E = ca.fmax(xx - (zz * (xz**2 + x1**2) - 2 * z1 * xz * x1) / determinant, least)
                 gain, explained = 1 + D / E, D * ca.sqrt(part * moved / E)
                 self._count("gain", i, ca.fmin(explained, 0.0), most)
-                is_wrong = ca.logic_and(gain <= 1 - monitor.gain_error, explained <= -most)
+                possible = ca.logic_and(gain <= 1 - monitor.gain_error, gain >= 1 - _MOST_GAIN_ERROR)
+                is_wrong = ca.logic_and(possible, explained <= -most)
                 yield Limit(_not(is_wrong), Reason.MOTOR_GAIN, name, gain, 1 - monitor.gain_error)
 
     def _moves(self, i: int) -> ca.SX:

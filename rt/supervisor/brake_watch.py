@@ -3,18 +3,21 @@
 Motors with a wrong sign, exchanged or wrongly scaled ones turn a brake into a drive. Above its limit a rate may not
 reach `FASTEST` times that, nor stay above the lowest one of the brake for longer than `_GROWS_S`, nor come back above
 its limit within `_SWINGS_S`. Below its limit it may not grow for `_LAGS_S` while it lags behind the brake: thrusters
-that push the wrong way take seconds to reach a limit, and the table ends before.
+that push the wrong way take seconds to reach a limit, and the table ends before. Noise of a rate counts where its limit
+is hardly above that.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from granite.config.devices.joint_sensors import JointDevice
 from granite.config.records import Array
+from granite.config.testbed import Testbed
 from granite.mrds.tolerances import SAME_TIME_S
 from granite.rt.guard.monitor import FASTEST
 
@@ -22,6 +25,9 @@ from granite.rt.guard.monitor import FASTEST
 _GROWTH, _GROWS_S = 0.05, 0.02
 #: so many ticks ahead a rate that grows is judged: the estimate lags behind a motor that is too strong
 _AHEAD_TICKS = 4
+#: noise that is no growth, in its standard deviations: of one rate, of a difference of two, of a rate ahead
+_SIGMA = 3.0
+_OF_DIFFERENCE, _OF_RATE_AHEAD = math.sqrt(2), math.hypot(1 + _AHEAD_TICKS, _AHEAD_TICKS)
 #: too strong an actuator makes the rate swing through zero; a push in a hold comes later [s]
 _SWINGS_S = 0.25
 #: how far a speed may lag behind that of the brake, by its unit, while it grows by a part of that, and how long [s]
@@ -41,10 +47,17 @@ class RateHistory(NamedTuple):
 
 
 class BrakeWatch:
-    """The rates that are above their limits, by their subject in the verdict."""
+    """The rates that are above their limits, by their subject in the verdict.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    noises
+        Standard deviation of the noise of rates by subject, where it is known [rad/s].
+    """
+
+    def __init__(self, noises: Mapping[int, float]) -> None:
         self._rates: dict[int, RateHistory] = {}
+        self._noises = noises
 
     def begin(self, t: float) -> None:
         """A brake begins: rates may be what they are now."""
@@ -54,17 +67,29 @@ class BrakeWatch:
 
     def grows(self, t: float, subject: int, value: float, limit: float) -> bool:
         """Whether a rate above its limit shows that the brake drives it; called once in a tick for each."""
-        rate, most = abs(value), abs(limit)
+        rate, most, noise = abs(value), abs(limit), _SIGMA * self._noises.get(subject, 0.0)
         before, swings = self._rates.get(subject), False
         if before is None or t - before.t > _GROWS_S + SAME_TIME_S:  # it was below its limit in between
-            swings = before is not None and t - before.t <= _SWINGS_S
+            swings = before is not None and t - before.t <= _SWINGS_S and rate > most + noise
             before = RateHistory(t, value, rate, t)
         swings = swings or before.last * value < 0
         lowest = min(before.lowest, rate)
-        falling_at = t if rate <= lowest + _GROWTH * most else before.falling_at
+        falls = rate <= lowest + _GROWTH * most + _OF_DIFFERENCE * noise
+        falling_at = t if falls else before.falling_at
         self._rates[subject] = RateHistory(t, value, lowest, falling_at)
         next_rate = rate + _AHEAD_TICKS * max(rate - abs(before.last), 0.0)
-        return swings or next_rate > FASTEST * most or t - falling_at > _GROWS_S - SAME_TIME_S
+        is_too_fast = next_rate > FASTEST * most + _OF_RATE_AHEAD * noise
+        return swings or is_too_fast or t - falling_at > _GROWS_S - SAME_TIME_S
+
+
+def rate_noises(bed: Testbed) -> dict[str, float]:
+    """Of the rates of joints, by the names of their subjects, measured and estimated: those have less [rad/s]."""
+    return {
+        subject: device.rate_noise_rad_s
+        for name, device in bed.devices_of(JointDevice).items()
+        for joint in device.joints
+        for subject in (f"{name} {joint}_rate", f"{joint} rate")
+    }
 
 
 class BrakedSpeeds:

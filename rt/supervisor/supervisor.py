@@ -28,7 +28,7 @@ from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import subjects
 from granite.controllers.stack import Stack
 from granite.rt.guard.guard import Guard
-from granite.rt.supervisor.brake_watch import BrakedSpeeds, BrakeWatch
+from granite.rt.supervisor.brake_watch import BrakedSpeeds, BrakeWatch, rate_noises
 from granite.rt.supervisor.gain_ramp import GainRamp
 from granite.rt.supervisor.goal_record import GoalRecord, Standing
 from granite.rt.supervisor.lease import Lease
@@ -118,10 +118,11 @@ class Supervisor:
         self._first_seen: dict[Reason, float] = {}
         self._last_seen: dict[Reason, float] = {}
         self._fault_at = -math.inf
-        self._brake, self._brake_fails = BrakeWatch(), False
         velocities = bed.known.velocities if bed.controller else ()
         self._braked_speeds = BrakedSpeeds(self._stacks.braked, [velocity.unit for velocity in velocities])
         names = [subject.name for subject in subjects(bed)]
+        noises = {names.index(name): noise for name, noise in rate_noises(bed).items() if name in names}
+        self._brake, self._brake_fails = BrakeWatch(noises), False
         self._rates = [names.index(f"{velocity.name} rate") for velocity in velocities]
         #: a brake is under way
         self._brakes = False

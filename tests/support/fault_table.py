@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from granite.config.loader import load
 from granite.config.reasons import Reason
 from granite.config.records import Verdict
@@ -46,8 +48,15 @@ class Row(NamedTuple):
 
     @property
     def ends(self) -> bool:
-        """Whether the run ends."""
+        """Whether the run may end."""
         return self.noticed_by[0].stops
+
+    @property
+    def response(self) -> str:
+        """As the page says it."""
+        if DOUBTED in self.noticed_by:
+            return "run ends, is held, or goes on without the thruster"
+        return "run ends" if self.ends else "run goes on"
 
 
 def _signed(size: float) -> tuple[float, ...]:
@@ -57,6 +66,8 @@ def _signed(size: float) -> tuple[float, ...]:
 FROZEN, OUTLIERS, BIASED = Reason.SENSOR_FROZEN, Reason.SENSOR_OUTLIERS, Reason.SENSOR_BIASED
 UNEXPLAINED, STALE, COUNTER = Reason.MOTION_UNEXPLAINED, Reason.SENSOR_STALE, Reason.SENSOR_COUNTER
 REFUSED, DOUBTED = Reason.MEASUREMENT_REFUSED, Reason.MODEL_DOUBTED
+#: a doubted model is a warning for a while, then a hold [s]
+ANSWERED_S = 3.0
 ANY_POSE = (FROZEN, OUTLIERS, UNEXPLAINED)
 ANY_JOINT = (UNEXPLAINED, BIASED, OUTLIERS)
 ANY_FORCE = (UNEXPLAINED, DOUBTED)
@@ -137,7 +148,7 @@ def cases(repetitions: int) -> Iterator[Case]:
 class Found(NamedTuple):
     """How a run with a fault went."""
 
-    reason: Reason  #: that ended the run, or the first that was reported
+    reason: Reason  #: the first that is declared, or that ends a run
     after_s: float  #: the fault
     text: str
     completed: bool
@@ -156,21 +167,28 @@ def inject(case: Case) -> Found:
             "behaviour.check_moves": False,  # faster than the thrusters allow, so that all of them work
             "simulation.events": [event],
             "seed": case.seed,
-            "loop.duration_s": case.at_s + row.within_s + 0.5,
+            "loop.duration_s": case.at_s + row.within_s + (ANSWERED_S if DOUBTED in row.noticed_by else 0.5),
         },
     )
     run = Run(bed)
     memory = Memory(run.channels, run.ticks)
     outcome = run.execute(VirtualClock(), memory)
     assert outcome.fault is None
-    verdict = outcome.verdict or _reported(bed, memory, case.at_s)
+    verdict = _notice(row, bed, memory, case.at_s) or outcome.verdict or _last(bed, memory)
     text = sentence(subjects(bed), verdict)
     return Found(Reason(verdict.reason), verdict.t - case.at_s, text, outcome.reason is Reason.PASSED)
 
 
-def _reported(bed: Bed, memory: Memory, at: float) -> Verdict:
-    """The first verdict after the fault that is more than `passed`, or the last one."""
+def _notice(row: Row, bed: Bed, memory: Memory, at: float) -> Verdict | None:
+    """The first verdict after the fault with a reason that is declared, or that ends a run: a doubt is a warning."""
     channels = Channels.of(bed)
     reasons, t = (memory.rows[:, channels.column("/verdict", key)] for key in ("reason", "t_s"))
-    named = [row for row, reason, when in zip(memory.rows, reasons, t, strict=True) if reason and when >= at]
-    return channels.read((named or [memory.rows[-1]])[0]).verdict
+    for i in np.flatnonzero((reasons > 0) & (t >= at)):
+        reason = Reason(int(reasons[i]))
+        if reason in row.noticed_by or (reason.stops and reason is not DOUBTED):
+            return channels.read(memory.rows[i]).verdict
+    return None
+
+
+def _last(bed: Bed, memory: Memory) -> Verdict:
+    return Channels.of(bed).read(memory.rows[-1]).verdict

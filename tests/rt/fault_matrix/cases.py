@@ -21,6 +21,8 @@ from tests.support.response_table import TABLE, Row
 Where = Literal["sim", "rehearse"]
 #: of a fault of a device, after the monitor has settled [s]
 AT_S = 2.5
+#: a doubted model is a warning for 2 s, then a hold begins; and how long it is watched for [s]
+DOUBTED, DOUBTED_S, WATCHED_S = "model_doubted", 2.1, 3.0
 #: of a fault of the loop, in the middle of the free-flyer's own move, and the end of that run [s]
 LOOP_AT_S, LOOP_END_S = 8.0, 13.0
 #: of the lines, and of a machine that does other things, too [s]
@@ -86,6 +88,10 @@ class Case(NamedTuple):
     def __str__(self) -> str:
         return f"{self.where}: {self.device}: {self.fault}"
 
+    def complete_after(self, reason: str) -> float:
+        """Until the response to this reason is complete [s]."""
+        return DOUBTED_S if reason == DOUBTED else self.complete_s
+
     def testbed(self) -> Bed:
         """The testbed in which it happens."""
         own = self.injection.changes if isinstance(self.injection, Changed) else ()
@@ -116,7 +122,7 @@ def _of_devices() -> Iterator[Case]:
                 names, within = _declared(kind, where)
                 within = 0.1 + _age(bed, device, where) if within is None else within
                 within += ALLOWANCE_S * (where == "rehearse")
-                end = AT_S + within + 0.5
+                end = AT_S + within + (WATCHED_S if DOUBTED in names else 0.5)
                 yield Case(kind.fault, device, where, home, injection, names, within, 0.01, AT_S, end)
 
 

@@ -11,7 +11,7 @@ from granite.config.records import Array
 from granite.config.responses import FAULTS
 from granite.config.run_modes import RequestKind, RunMode
 from granite.logs.log import Log
-from tests.rt.fault_matrix.cases import Case
+from tests.rt.fault_matrix.cases import DOUBTED, Case
 
 #: speed of a base that is at rest, with the ripple of its thrusters [m/s]
 STILL = 0.006
@@ -40,13 +40,15 @@ def judge(case: Case, log: Log, screen: str, at_s: float, is_safe: bool) -> Foun
         return Found(ended, log.summary["ended_at_s"] - at_s, "", 0.0, is_safe, f"not noticed; {ended}: {text}")
     after = t - at_s if case.at_s else 0.0
     response, complete = _response(log, name, t)
-    declared = _declared(log, name)
+    # While the model is doubted, the fault may break the limit of another check.
+    follows = name == DOUBTED and response == f"ended by {ended}" and ended in case.noticed_by
+    response, declared = (_declared(log, ended) if follows else response), _declared(log, ended if follows else name)
     wrong = []
     if after > case.within_s:
         wrong.append(f"noticed after {after:.3f} s")
     if response != declared:
         wrong.append(f"response {response}, not {declared}; {ended}: {text}")
-    if complete > case.complete_s:
+    if complete > case.complete_after(name):
         wrong.append(f"response took {complete:.3f} s")
     if not is_safe:
         wrong.append("outputs are not safe")
@@ -91,6 +93,8 @@ def _response(log: Log, name: str, noticed: float) -> tuple[str, float]:
     t, modes, ended = log.t, log["/operation"]["mode"], log.summary["ended"]
     after = t >= noticed - 1e-9
     if RunMode.HOLDING in modes[after]:
+        if name == DOUBTED:  # a warning at first
+            return "hold", float(t[after & (modes == RunMode.HOLDING)][0] - noticed)
         speed = _speed(log)
         moving = t[after & (speed >= STILL)]
         return "hold", float(moving[-1] - noticed) if len(moving) else 0.0
@@ -101,7 +105,7 @@ def _response(log: Log, name: str, noticed: float) -> tuple[str, float]:
     if ended == "completed":
         return ("warn" if name in FAULTS else "goes on"), 0.0
     if ended != name:
-        return f"ended by {ended}", 0.0
+        return f"ended by {ended}", log.summary["ended_at_s"] - noticed
     braked = RunMode.STOPPING in modes[after] and _speed(log)[-1] < STILL
     return ("stop" if braked else "stop_at_once"), max(log.summary["ended_at_s"] - noticed, 0.0)
 

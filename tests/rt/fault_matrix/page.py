@@ -39,5 +39,6 @@ def _noticed(case: Case, found: Found) -> str:
 
 
 def _response(case: Case, found: Found) -> str:
-    took = f" in {found.complete_s:.2f} of {case.complete_s:g} s" if case.complete_s > 0.01 else ""
+    allowed = case.complete_after(found.noticed_by)
+    took = f" in {found.complete_s:.2f} of {allowed:g} s" if allowed > 0.01 else ""
     return f"{found.response}{took}"

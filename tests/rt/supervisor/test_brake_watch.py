@@ -61,15 +61,30 @@ def test_thrusters_that_push_the_wrong_way_end_a_brake_below_the_limit():
 
 
 def test_a_rate_that_falls_and_noise_on_it_are_no_failure():
-    watch, rng = BrakeWatch(), np.random.default_rng(1)
+    watch, rng = BrakeWatch({}), np.random.default_rng(1)
     watch.begin(0.0)
     for k in range(400):
         rate = 3.9 * np.exp(-0.002 * k) + 0.02 * rng.standard_normal()
         assert not watch.grows(0.005 * k, 7, -rate, -3.0)
 
 
+def test_noise_near_a_small_limit_is_no_failure_but_a_brake_that_drives_is():
+    """A limit of 15 standard deviations, as of an arm that moves slowly."""
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        watch = BrakeWatch({7: 2e-3})
+        watch.begin(0.0)
+        for k in range(200):
+            rate = 0.032 * np.exp(-0.01 * k) + 2e-3 * rng.standard_normal()
+            if rate > 0.03:
+                assert not watch.grows(0.005 * k, 7, rate, 0.03)
+    watch = BrakeWatch({7: 2e-3})
+    watch.begin(0.0)
+    assert any(watch.grows(0.005 * k, 7, 0.032 + 0.002 * k, 0.03) for k in range(12))
+
+
 def test_what_grew_before_the_brake_does_not_count():
-    watch = BrakeWatch()
+    watch = BrakeWatch({})
     for k in range(20):
         watch.grows(0.005 * k, 7, 3.0 + 0.04 * k, 3.0)
     watch.begin(0.1)
@@ -78,7 +93,7 @@ def test_what_grew_before_the_brake_does_not_count():
 
 @pytest.mark.parametrize(("rate", "ticks"), [(0.5, 1), (0.05, 7)])
 def test_a_rate_that_grows_is_a_failure_at_once_or_after_a_moment(rate: float, ticks: int):
-    watch = BrakeWatch()
+    watch = BrakeWatch({})
     watch.begin(0.0)
     failed = [k for k in range(20) if watch.grows(0.005 * k, 7, 3.5 + rate * k, 3.0)]
     assert failed[0] == ticks
@@ -86,14 +101,14 @@ def test_a_rate_that_grows_is_a_failure_at_once_or_after_a_moment(rate: float, t
 
 def test_a_rate_that_grows_ever_faster_is_judged_ahead_of_its_estimate():
     """As estimated of a motor of 20 times its torque: the true rate is at 1.33 times its limit there."""
-    watch = BrakeWatch()
+    watch = BrakeWatch({})
     watch.begin(0.0)
     estimated = [3.0, 3.07, 3.16, 3.37]
     assert [watch.grows(0.005 * k, 7, -rate, -3.0) for k, rate in enumerate(estimated)] == [False, False, False, True]
 
 
 def test_a_rate_that_was_below_its_limit_in_between_begins_anew():
-    watch = BrakeWatch()
+    watch = BrakeWatch({})
     watch.begin(0.0)
     assert not watch.grows(0.0, 7, 3.1, 3.0)
     assert not watch.grows(2.0, 7, 3.9, 3.0)  # a push, long after the first one
@@ -101,7 +116,7 @@ def test_a_rate_that_was_below_its_limit_in_between_begins_anew():
 
 @pytest.mark.parametrize("back", [3.2, -3.2])
 def test_a_rate_that_swings_back_above_its_limit_is_a_failure(back: float):
-    watch = BrakeWatch()
+    watch = BrakeWatch({})
     watch.begin(0.0)
     assert not watch.grows(0.0, 7, 3.1, 3.0)
     assert watch.grows(0.06, 7, back, 3.0)
