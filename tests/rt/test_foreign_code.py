@@ -94,6 +94,28 @@ def test_a_forged_log_never_runs_a_file_of_the_current_folder(
     assert not has_run(evil)
 
 
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("info", ()),
+        pytest.param("plot", ("--out", "plot.png"), marks=pytest.mark.slow),
+        ("export", ("--out", "table.csv")),
+        ("export", ("--out", "scene.mcap")),
+        ("export", ("--layout", "foxglove", "--out", "layout.json")),
+        ("recover", ("--out", "whole.mcap")),
+    ],
+)
+def test_a_forged_log_is_shown_written_anew_and_recovered_without_its_code(
+    command: str, options: tuple[str, ...], granite: Call, genuine: api.Log, evil: Path, tmp_path: Path
+):
+    kind = {"controller.law.kind": f"{evil}:Law"}
+    log = forge(genuine, tmp_path / "forged.mcap", kind, {str(evil): fingerprint(str(evil))})
+    assert granite(command, log, *options).code == 0
+    assert not has_run(evil)
+    if options:
+        assert (tmp_path / options[-1]).stat().st_size > 100
+
+
 @pytest.mark.parametrize("command", ["info", "plot", "export", "replay"])
 def test_a_path_that_a_forged_log_has_no_samples_of_is_not_run(
     command: str, granite: Call, genuine: api.Log, evil: Path, tmp_path: Path

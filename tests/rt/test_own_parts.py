@@ -1,5 +1,6 @@
 """One of each kind of part from outside the package: one file beside the testbed; it runs, is recorded and replayed."""
 
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import granite
 from granite.config.errors import InputError
 from granite.config.loader import file_of, load
+from granite.config.records import NOTHING, Reference, State
 from granite.logs.json_records import finite
 from granite.rt.replay import changed_sources
 from tests.support.quick_cases import quick
@@ -223,6 +225,33 @@ def test_the_own_law_is_what_flies_the_robot(tmp_path: Path) -> None:
         for rate in (1.0, 0.1)
     )
     assert abs(fast["/truth"].base_x_m_s[-1]) < 0.3 * abs(slow["/truth"].base_x_m_s[-1])
+
+
+@pytest.mark.slow
+def test_the_law_of_the_example_holds_on_a_slope_by_the_disturbance(tmp_path: Path) -> None:
+    """5e-4 g, which its gains alone hold off by a millimetre or two."""
+    text = (Path(__file__).parents[2] / "examples" / "own_law.py").read_text()
+    errors = []
+    for name, without in (("own_law.py", "state.disturbance"), ("without.py", "0 * state.disturbance")):
+        file = tmp_path / name
+        file.write_text(text.replace("state.disturbance", without))
+        hold = {"behaviour.waypoints": [], "simulation.table.tilt_g": 5e-4, "loop.duration_s": 16.0}
+        log = granite.simulate(load("free-flyer", {**hold, "controller.law": f"{file}:SlidingMode"}))
+        off = [log["/truth"][key] - log["/reference"][key] for key in ("base_x_m", "base_y_m")]
+        errors.append(np.hypot(*off)[-1000:].mean())
+    assert errors[0] < 5e-4
+    assert errors[1] > 3 * errors[0]
+
+
+def test_the_law_of_the_example_takes_the_disturbance_off_its_force() -> None:
+    bed = load("free-flyer")
+    own = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "own_law.py"))["SlidingMode"]
+    model = granite.ControlModel(bed)
+    law = own(own.Options(kind="own_law.py:SlidingMode"), model)
+    rest, d = np.zeros(model.n), np.array([0.05, -0.02, 0.01, 0.003, -0.002])
+    states = [State(0.0, True, rest, rest, rest, NOTHING, disturbance=each) for each in (rest, d)]
+    forces = [law.control(state, Reference(0.0, rest, rest, rest, done=False)).force for state in states]
+    np.testing.assert_allclose(forces[0] - forces[1], d, atol=1e-12)
 
 
 def test_a_thing_that_is_no_law_is_refused(tmp_path: Path) -> None:
