@@ -21,6 +21,7 @@ from starlette.websockets import WebSocket
 
 from granite.config.errors import InputError
 from granite.console.access import COOKIE, Access, Tokens
+from granite.console.http_protocol import HttpProtocol
 from granite.console.job_routes import JobRoutes
 from granite.console.jobs import Jobs
 from granite.console.live_page import LivePage
@@ -47,6 +48,7 @@ def server_config(app: ASGIApp, certificate: Path | None = None, key: Path | Non
     """How the console is served: a page that is open never keeps it from ending."""
     return uvicorn.Config(
         app,
+        http=HttpProtocol,
         log_level="error",
         timeout_graceful_shutdown=_GRACE_S,
         ws="websockets-sansio",

@@ -1,6 +1,7 @@
 """The console lets in who has the token, and refuses other pages, names and forms, each by a check of its own."""
 
 import hashlib
+import socket
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,6 +74,14 @@ def test_no_file_outside_of_the_page_is_served(served: Served):
 def test_a_body_that_is_too_long_is_refused_unread(served: Served):
     assert served.post("/api/session", b" " * 70000)[0] == 403
     assert served.post("/api/session", {"token": ""}, content_length="x")[0] in (400, 403)
+
+
+def test_a_request_that_is_no_http_has_its_answer_however_long_it_is(served: Served):
+    """A close with unread bytes would be a reset."""
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as client:
+        client.sendall(b"POST /api/session HTTP/1.1\r\ncontent-length: x\r\n\r\n" + b" " * 4_000_000)
+        client.shutdown(socket.SHUT_WR)
+        assert b"".join(iter(lambda: client.recv(4096), b"")).startswith(b"HTTP/1.1 400 ")
 
 
 @pytest.mark.parametrize(
