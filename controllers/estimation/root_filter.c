@@ -99,12 +99,13 @@ static void root_start(const struct parameters *p, struct memory *m, const struc
     const struct kernel *k = &ks->root_starter[sensor];
     x = root_reported(m, x, reported);
     k->arg[0] = x, k->arg[1] = frame + FRAME_VALUES;
-    k->arg[2] = root_variance_of(p, sensor, frame + FRAME_VALUES, variance);
+    k->arg[2] = root_variance_of(p, sensor, frame + FRAME_VALUES, variance), k->arg[3] = p->root_heading + r;
     k->res[0] = root_z(m, r, 0), k->res[1] = root_p(m, r, 0);
     evaluate(k);
     m->root_exposed[sensor] = frame[FRAME_T];
     m->root_started[r] = m->root_stored[r] = m->root_used[r] = 1;
     m->root_refused[r] = 0;
+    m->root_refused_at[r] = INFINITY;
     root_times(m, r)[0] = frame[FRAME_T];
     copy(root_x(m, r, 0), x, 2 * ROOT_N);
     m->root_valid[r] = m->root_n_events[r] = 0;
@@ -175,7 +176,15 @@ static int root_judge(const struct parameters *p, struct memory *m, const struct
     if (is_new) {
         double exposed = root_event_t(m, r)[e];
         copy(m->root_innovation + ROOT_VALUES * sensor, sigmas, rows);
-        (within ? m->root_used : m->root_refused)[r] += ROOT_STARTS[sensor];
+        if (ROOT_STARTS[sensor] && within) {
+            m->root_used[r] += 1.0;
+            m->root_refused_at[r] = INFINITY;
+        } else if (ROOT_STARTS[sensor]) {
+            if (exposed < m->root_refused_at[r])
+                m->root_refused_at[r] = exposed;
+            int lasts = exposed - m->root_refused_at[r] > p->root_patience[r];
+            m->root_refused[r] = lasts ? m->root_used[r] + 1.0 : m->root_refused[r] + 1.0;
+        }
         if (!within) {
             int n = (int)m->root_n_events[r];
             root_move_events(m, r, e, e + 1, n - 1 - e);

@@ -45,6 +45,8 @@ STEP = 2 * POSE
 
 #: variance of a measurement without noise, which keeps the update defined
 _LEAST_VARIANCE = 1e-16
+#: how far a first heading may be from the given one to be taken as that of the same turn [rad]
+_NEAR = math.pi / 2
 #: of Newton's method for the first pose: one where the pose itself is measured, two with a lever
 _STARTING_STEPS = 3
 
@@ -74,6 +76,8 @@ class Root(NamedTuple):
     process: tuple[float, float, float]  #: spectral density of the acceleration (one sigma)
     offsets: tuple[JointOffset, ...] = ()
     has_rate: bool = False  #: whether a sensor measures the rate of its heading
+    heading: float = 0.0  #: about the one it begins with, which sensors give within a turn [rad]
+    patience_s: float = math.inf  #: before its poses are too old
 
 
 class RootKernels:
@@ -220,9 +224,13 @@ class RootKernels:
         return ca.Function(f"update_{k}", [z, packed, x, since, a, deviation, measured, variance, gate], results)
 
     def _start(self, k: int, z: ca.SX, x: ca.SX) -> ca.Function:
-        """(state of the model, measured, variance) -> z at rest, and P."""
+        """(state of the model, measured, variance, heading) -> z at rest, and P.
+
+        A heading near the given one is within a half turn of it, whichever turn the sensor counts: at pi, noise alone
+        makes a sensor say -pi, and a path to 3 rad would be a whole turn.
+        """
         m = POSE if self.n_pose else len(self.root.sensors[k].measurement.noise)
-        measured, variance = ca.SX.sym("measured", m), ca.SX.sym("variance", m)
+        measured, variance, heading = ca.SX.sym("measured", m), ca.SX.sym("variance", m), ca.SX.sym("heading")
         first, P = ca.SX.zeros(self.n_z), ca.SX(self.n_z, self.n_z)
         for i, bias in enumerate(self.biases, self.first_bias):
             P[i, i] = bias.deviation**2
@@ -230,13 +238,16 @@ class RootKernels:
             P[i, i] = offset.deviation**2
         if self.n_pose:
             first[:POSE], inverse, known = self._first_pose(k, z, x, measured)
+            off = ca.remainder(first[2] - heading, 2 * math.pi)
+            is_another_turn = ca.logic_and(ca.fabs(first[2] - heading) > math.pi, ca.fabs(off) <= _NEAR)
+            first[2] = ca.if_else(is_another_turn, heading + off, first[2])
             # Offsets of joints are as unknown in the pose as they are themselves.
             shared = -inverse @ known @ P[2 * POSE :, 2 * POSE :]
             P[:POSE, :POSE] = inverse @ ca.diag(variance) @ inverse.T - shared @ known.T @ inverse.T
             P[:POSE, 2 * POSE :], P[2 * POSE :, :POSE] = shared, shared.T
             for i in range(POSE, 2 * POSE):
                 P[i, i] = FIRST_RATE_DEVIATION**2
-        return ca.Function(f"start_{k}", [x, measured, variance], [first, ca.densify(self._packed(P))])
+        return ca.Function(f"start_{k}", [x, measured, variance, heading], [first, ca.densify(self._packed(P))])
 
     def _first_pose(self, k: int, z: ca.SX, x: ca.SX, measured: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """The pose by Newton's method; the inverse of dh/dpose; and dh/d(biases, offsets), there."""
@@ -275,6 +286,8 @@ class RootMemory:
         self.event_values = np.zeros((r, self.most_events, self.most_values))
         #: before the estimate has settled: frames of the pose that were used and refused, and whether the gate is open
         self.used, self.refused, self.opened = np.zeros(r), np.zeros(r), np.zeros(r)
+        #: time of the first frame of the pose that was refused since the last one that was used
+        self.refused_at = np.full(r, math.inf)
         #: estimated offsets of joints, root after root
         self.offset = np.zeros(sum(len(k.root.offsets) for k in roots))
         #: of each sensor: number of the newest frame seen, time of the newest one used, and its innovation
@@ -306,6 +319,8 @@ class RootFilters:
         #: of all roots, each with the index of its root
         self.sensors = [(r, k) for r, kernels in enumerate(self.kernels) for k in range(len(kernels.root.sensors))]
         self._first = [0, *accumulate(len(kernels.root.sensors) for kernels in self.kernels)]
+        self._headings = np.array([root.heading for root in roots])
+        self._patience = np.array([root.patience_s for root in roots])
         #: variances of the data sheets
         self._variance = np.full((len(self.sensors), self.memory.most_values), _LEAST_VARIANCE)
         for s, (r, k) in enumerate(self.sensors):
@@ -376,8 +391,9 @@ class RootFilters:
     def finish(self, gate: float, x: Array, deviation: Array, correction: Array, *, has_settled: bool = True) -> None:
         """Compute every root anew from the first checkpoint that is not valid, and write it into the state.
 
-        Before the estimate has settled the first pose may be wrong, or the root so fast that its poses look wrong:
-        where more of them are refused than used, the filter starts anew, with an open gate.
+        Before the estimate has settled the first pose may be wrong, the root so fast that its poses look wrong, or
+        pushed: where more of them are refused than used, or all for the root's patience, the filter starts anew, with
+        an open gate.
 
         Parameters
         ----------
@@ -441,9 +457,9 @@ class RootFilters:
         assert starter is not None
         m = POSE if kernels.n_pose else len(kernels.root.sensors[k].measurement.noise)
         variance = self._variance_of(sensor, frame.values)[:m]
-        z, P = starter.split(starter.run((x, frame.values[:m], variance)))
+        z, P = starter.split(starter.run((x, frame.values[:m], variance, self._headings[r : r + 1])))
         memory.exposed[sensor], memory.started[r], memory.stored[r] = frame.t, 1.0, 1.0
-        memory.used[r], memory.refused[r] = 1.0, 0.0
+        memory.used[r], memory.refused[r], memory.refused_at[r] = 1.0, 0.0, math.inf
         memory.times[r, 0], memory.z[r, 0, : len(z)], memory.P[r, 0, : len(P)] = frame.t, z, P
         memory.x[r, 0], memory.valid[r], memory.n_events[r] = x, 0.0, 0.0
         # The jump of the rate stops what was predicted so far: the root is at rest.
@@ -520,8 +536,12 @@ class RootFilters:
         if is_new:
             exposed = memory.event_t[r, e]
             memory.innovation[sensor, :m] = results[-1 - m : -1]
-            counted = memory.used if results[-1] else memory.refused
-            counted[r] += kernels.starts[k]
+            if kernels.starts[k] and results[-1]:
+                memory.used[r], memory.refused_at[r] = memory.used[r] + 1.0, math.inf
+            elif kernels.starts[k]:
+                memory.refused_at[r] = min(memory.refused_at[r], exposed)
+                lasts = exposed - memory.refused_at[r] > self._patience[r]
+                memory.refused[r] = memory.used[r] + 1.0 if lasts else memory.refused[r] + 1.0
             if not results[-1]:
                 n = int(memory.n_events[r])
                 for events in (memory.event_t[r], memory.event_sensor[r], memory.event_values[r]):
@@ -582,7 +602,12 @@ class RootFilters:
                 "ROOT_STARTS": [int(starts) for kernels in self.kernels for starts in kernels.starts],
                 "ROOT_REDUNDANT": [int(is_one) for kernels in self.kernels for is_one in self._redundant(kernels)],
             },
-            {"root_variance": self._variance, "root_least_variance": np.array([_LEAST_VARIANCE])},
+            {
+                "root_variance": self._variance,
+                "root_heading": self._headings,
+                "root_patience": self._patience,
+                "root_least_variance": np.array([_LEAST_VARIANCE]),
+            },
             memory.arrays(),
             {
                 "root_propagation": [kernels.propagation for kernels in self.kernels],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 import casadi as ca
@@ -14,6 +15,10 @@ from granite.config.measurement import Measurement
 from granite.config.parts import own_code
 from granite.controllers.estimation.root_filter import POSE, JointOffset, Root, RootSensor
 from granite.controllers.model import ControlModel
+
+#: part of the time that the guard waits for a pose, after which poses that are refused are those of a root that was
+#: pushed: before it would call the sensor silent, and after most swaps of bodies
+_PATIENCE = 0.7
 
 
 def measured_roots(
@@ -72,12 +77,17 @@ def measured_roots(
             for i, deviation in offsets.items()
             if any(_depends(s.measurement, model, [i]) for s in known)
         ]
-        density, has_rate = (0.0, 0.0, 0.0), False
+        density, has_rate, heading, patience = (0.0, 0.0, 0.0), False, 0.0, math.inf
         if at is not None:
             density, has_rate = process[name], any(_depends_on(s.measurement, model.u[at + 2]) for s in known)
             if has_rate:
                 density = *density[:2], max(density[2], measured_rotation)
-        measured.append(Root(name, at, tuple(known), density, tuple(estimated), has_rate))
+            module = next(module for module in model.floating if module.name == name)
+            key = model.layout.positions[model.layout.root_q(module).stop - 1].key
+            heading = model.bed.simulation.initial.get(key, 0.0)
+            poses = [sensor.name for sensor in known if _determines(sensor.measurement, model, at)]
+            patience = _PATIENCE * min(map(model.bed.age_limit, poses))
+        measured.append(Root(name, at, tuple(known), density, tuple(estimated), has_rate, heading, patience))
     return measured
 
 

@@ -30,9 +30,9 @@ def acceleration(t: float) -> Array:
 class Body:
     """A filter that is fed by hand, and the truth."""
 
-    def __init__(self, *models: Measurement, n_values: int | None = None, seed: int = 1) -> None:
+    def __init__(self, *models: Measurement, n_values: int | None = None, seed: int = 1, heading: float = 0.0) -> None:
         sensors = tuple(RootSensor(f"s{i}", i, m, n_values or len(m.noise)) for i, m in enumerate(models))
-        self.filters = RootFilters([Root("base", 0, sensors, PROCESS)], Q, U, PERIOD)
+        self.filters = RootFilters([Root("base", 0, sensors, PROCESS, heading=heading, patience_s=0.25)], Q, U, PERIOD)
         self.numbers = [0] * len(models)
         self.x, self.deviation, self.correction = np.zeros(6), np.zeros(6), np.zeros(3)
         self.q, self.u = np.array([1.0, 2.0, 0.3]), np.array([0.02, -0.01, 0.03])
@@ -224,3 +224,40 @@ def settled_late(wrong: range, speed: float = 0.0, ticks: int = 120) -> Body:
 def test_before_it_has_settled_swaps_are_left_out_and_a_wrong_start_is_left_behind(wrong: range, speed: float) -> None:
     body = settled_late(wrong, speed)
     np.testing.assert_allclose(body.x, np.concatenate((body.q, body.u)), atol=1e-3 + 5e-3 * speed)
+
+
+def test_a_push_before_it_has_settled_is_followed_within_its_patience() -> None:
+    """0.6 m/s in a tick, after so many good poses that those that are refused would be fewer for half a second."""
+    body = Body(POSE)
+    body.u = np.zeros(3)
+    late = []
+    for k in range(300):
+        body.step(np.zeros(3), kick=np.array([0.6, 0.0, 0.0]) if k == 150 else None)
+        body.show(0, body.t, body.q)
+        body.filters.finish(8.0, body.x, body.deviation, body.correction, has_settled=False)
+        late.append(body.t - float(body.filters.memory.exposed[0]))
+    assert max(late) < 0.25 + 3 * PERIOD
+    np.testing.assert_allclose(body.x, np.concatenate((body.q, body.u)), atol=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("about", "true", "begins"),
+    [
+        (math.pi, -3.13, -3.13 + math.tau),
+        (-3.1, 3.12, 3.12 - math.tau),
+        (3.0, -0.5, -0.5),
+        (0.0, 0.4, 0.4),
+        (7.0, 0.8, 0.8 + math.tau),
+    ],
+)
+def test_the_first_heading_is_within_the_turn_of_the_one_that_is_expected(
+    about: float, true: float, begins: float
+) -> None:
+    """Unless it is another heading altogether: then it is as measured. Frames after it count no turn."""
+    body = Body(POSE, heading=about)
+    body.q, body.u = np.array([0.0, 0.0, true]), np.zeros(3)
+    for k in range(20):
+        body.step(np.zeros(3))
+        body.show(0, body.t, body.q + np.array([0.0, 0.0, math.tau * (k % 3)]))
+        body.finish()
+        assert body.x[2] == pytest.approx(begins, abs=1e-9)

@@ -17,6 +17,7 @@ from granite.drivers.contract import Sensor
 from granite.rt.guard.monitor import residual_limits
 from granite.rt.loop.clock import VirtualClock
 from granite.rt.recording.rows_in_memory import Memory
+from granite.rt.replay import replay
 from granite.rt.run import Run
 from granite.rt.run_in_memory import simulate_in_memory
 from tests.support.fault_table import MOVE, TABLE, Case, Row, cases, inject
@@ -57,6 +58,20 @@ def test_clean_runs_end_by_no_fault(bed: str) -> None:
     for seed in range(1, 6):
         outcome = quiet(Run(load(bed, {"seed": seed})))
         assert outcome == (Reason.PASSED, ""), seed
+
+
+@pytest.mark.parametrize(
+    ("force", "ended"), [(20.0, "completed"), pytest.param(40.0, "tracking_error", marks=pytest.mark.slow)]
+)
+def test_a_push_before_the_estimate_has_settled_is_no_silent_camera(force: float, ended: str) -> None:
+    """The poses of a base that is pushed look wrong; the filter begins anew before they are too old, in both forms."""
+    push = {"kind": "push", "at_s": 0.6, "body": "base", "force_n": [force, 0.0], "duration_s": 0.3}
+    log = simulate_in_memory(load("free-flyer", {"simulation.events": [push], "loop.duration_s": 3.0}))
+    assert log.summary is not None
+    assert log.summary["ended"] == ended
+    assert "sensor_stale" not in log.summary["guard"]
+    assert log.summary["estimation_error"]["base_x"]["max"] < 0.15
+    assert replay(log).first is None
 
 
 def test_the_move_of_the_table_without_a_fault_ends_by_none() -> None:
