@@ -1,12 +1,15 @@
 """Pose of an object in space from the arms that hold it rigidly: no camera is needed.
 
-Joints come from the Kalman estimator on the arms alone with rigid links, modes from strain gauges where these determine
-them, else they are zero. Each arm i then gives the pose and the
-twist of the object through its tip E and the point P of the object that it holds, which coincide:
+Joints come from the Kalman estimator with rigid links, modes from strain gauges where these determine them, else they
+are zero. Each arm i then gives the pose and the twist of the object through its tip E and the point P of the object
+that it holds, which coincide:
 
     R_WO = R_WE R_EP R_OP^T         p_O = p_E - R_WO p_OP         v_O = v_E + w x (p_O - p_E)
 
 The estimate is the mean over the arms. Its deviation is that of the joints of all arms through their Jacobians.
+
+The joints are predicted with the object in the hands: a wrist is light, and the torque that carries the object would
+turn it alone by several rad/s in a period. Behind ports a frame is a period old and corrects that a period too late.
 """
 
 from __future__ import annotations
@@ -35,10 +38,7 @@ class HeldObjectEstimator(SymbolicEstimator):
     def __init__(self, options: Options, model: ControlModel) -> None:
         bed = model.bed
         _refuse_others(bed)
-        control = bed.control.model_copy(update={"objects": ()})
-        arms = ControlModel(
-            bed.model_copy(update={"controller": control, "modules": tuple(map(stiffened, bed.modules))})
-        )
+        arms = _HoldingArms(bed.model_copy(update={"modules": tuple(map(stiffened, bed.modules))}))
         names = [c.name for c in arms.layout.velocities]
         known = [c.name for c in bed.known.velocities]
         n = len(known) - 6 * len(bed.control.objects)
@@ -52,6 +52,25 @@ class HeldObjectEstimator(SymbolicEstimator):
         sizes = dict.fromkeys(("state_q", "state_u", "state_deviation", "state_rate_deviation"), len(joints))
         super().__init__(bed, kernel, numbers, inner=KalmanEstimator(options, arms), inner_sizes=sizes)
         self.parameters |= numbers
+
+
+class _HoldingArms(ControlModel):
+    """The arms of a testbed, which accelerate with the objects that they hold."""
+
+    def __init__(self, bed: Testbed) -> None:
+        super().__init__(bed.model_copy(update={"controller": bed.control.model_copy(update={"objects": ()})}))
+        self._with_objects = bed
+
+    def acceleration_under(self, gripped: frozenset[str]) -> ca.Function:
+        """(q, u, torque of each motor, thrust of each thruster, disturbance) -> u' of the arms alone."""
+        whole = ControlModel(self._with_objects)
+        moved = whole.acceleration_under(gripped)
+        sizes = {"q": self.q.numel(), "u": self.n, "tau": moved.size1_in(2), "thrust": moved.size1_in(3), "d": self.n}
+        q, u, torque, thrust, d = (ca.MX.sym(name, size) for name, size in sizes.items())
+        pose, twist, _ = _kinematics(whole)(q, u, ca.DM.zeros(self.n))
+        disturbance = ca.vertcat(d, ca.DM.zeros(whole.n - self.n))
+        a = moved(ca.vertcat(q, pose), ca.vertcat(u, twist), torque, thrust, disturbance)
+        return ca.Function("acceleration", [q, u, torque, thrust, d], [a[: self.n]])
 
 
 def stiffened(module: Module) -> Module:
