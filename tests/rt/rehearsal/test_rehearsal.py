@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -9,12 +10,14 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import granite
 from granite.config.errors import InputError
+from granite.config.loader import to_json
 from granite.logs.latency import latencies
 from granite.logs.log import Log
 from granite.logs.run_summary import RunSummary
@@ -27,6 +30,25 @@ from tests.support.killed_boards import running
 
 #: a loaded machine suspends a loop for longer than a real board would wait
 WATCHDOG_S = 1.0
+#: what may differ between two beds with the same loop, controller and devices
+LAB = {"title", "note", "seed", "tuning", "safety", "simulated", "simulation"}
+
+
+def without_lab(table: Any) -> Any:
+    if isinstance(table, dict):
+        return {key: without_lab(value) for key, value in table.items() if key not in LAB}
+    return [without_lab(value) for value in table] if isinstance(table, list) else table
+
+
+def rehearsed_presets() -> list[Any]:
+    """All that are controlled; one with the loop, controller and devices of one before is for `make studies`."""
+    names: list[Any] = []
+    before = set()
+    for name in CONTROLLED:
+        loop = json.dumps(without_lab(json.loads(to_json(granite.load(name))) | {"name": "", "use": ""}))
+        names.append(pytest.param(name, marks=pytest.mark.study) if loop in before else name)
+        before.add(loop)
+    return names
 
 
 def rehearsed(bed: granite.Testbed, log: Path) -> tuple[RunSummary, Log]:
@@ -169,7 +191,7 @@ def test_the_command_prints_latency_and_links(tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CONTROLLED)
+@pytest.mark.parametrize("name", rehearsed_presets())
 def test_a_preset_rehearses_as_it_simulates(name: str, tmp_path: Path):
     """Errors are those of the simulation within the effect of the latency, noise and pulses.
 
