@@ -11,17 +11,18 @@ import os
 import select
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from granite.cli.gamepad import Gamepad
 from granite.cli.lines import say
 from granite.config.errors import InputError
+from granite.rt.operator.driven_coordinates import Coordinates
 
 #: between two jogs [s]
 _EVERY_S = 0.1
-#: rates at first, by unit, and the factor of a change
-_RATES, _FACTOR = {"m": 0.04, "rad": 0.1}, 1.25
+#: factor of a change of all rates
+_FACTOR = 1.25
 _HOLD, _LEAVE = " ", "x"
 #: end of the name of a coordinate, and the direction
 _KEYS = {"d": ("_x", 1), "a": ("_x", -1), "w": ("_y", 1), "s": ("_y", -1), "q": ("_heading", 1), "e": ("_heading", -1)}
@@ -29,41 +30,6 @@ _HELP = "d a: x, w s: y, q e: heading, 1 2 ..: joint, [ ]: its angle, + -: rate,
 _PAD_HELP = "hold the left shoulder button; left stick: x, y, right stick: heading, cross: joint; right shoulder: leave"
 #: bytes of the arrow keys
 _ARROWS = {"\x1b[A": "w", "\x1b[B": "s", "\x1b[C": "d", "\x1b[D": "a"}
-
-
-class Coordinates:
-    """The coordinates of a robot as hands see them: those of the base by the end of their names, and the joints."""
-
-    def __init__(self, listed: Sequence[Mapping[str, Any]]) -> None:
-        ends = ("_x", "_y", "_heading")
-        self._units = {c["name"]: c["unit"] for c in listed}
-        self._base = {end: c["name"] for end in ends for c in reversed(listed) if c["name"].endswith(end)}
-        self._joints = [name for name in self._units if not name.endswith(ends)]
-        self._joint, self._factor = 0, 1.0
-
-    def choose(self, number: int) -> None:
-        """Move this joint from now on, counted from 0."""
-        self._joint = number % max(len(self._joints), 1)
-
-    def choose_next(self, step: int) -> None:
-        """The joint after it, or before."""
-        self.choose(self._joint + step)
-
-    def faster(self, times: float) -> None:
-        """Change all rates."""
-        self._factor = min(max(self._factor * times, 0.05), 5.0)
-
-    def rates(self, base: Mapping[str, float], joint: float = 0.0) -> dict[str, float]:
-        """By name, from parts of the usual ones [-1 to 1]."""
-        parts = {self._base[end]: part for end, part in base.items() if end in self._base}
-        if self._joints:
-            parts[self._joints[self._joint]] = joint
-        return {name: part * self._factor * _RATES.get(self._units[name], 0.1) for name, part in parts.items() if part}
-
-    @property
-    def stopped(self) -> dict[str, float]:
-        """All at rest."""
-        return dict.fromkeys(list(self._units)[:1], 0.0)
 
 
 class DrivingHand(Protocol):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from granite.config.errors import InputError
 
 if TYPE_CHECKING:
-    from granite.cli.driving import Coordinates
+    from granite.rt.operator.driven_coordinates import Coordinates
 
 _event = Struct("llHHi")  #: time, type, code, value
 _SYNC, _KEY, _AXIS = 0, 1, 3

@@ -51,6 +51,10 @@ class RecordedRun:
         bool,
         typer.Option("--live-gains", help="of --live: let any program on this machine set gains within their bounds"),
     ] = False
+    ros2: Annotated[
+        bool,
+        typer.Option("--ros2", help="in real time: topics of ROS 2; with --operator goals, Joy and services, too"),
+    ] = False
     console: Annotated[
         bool, typer.Option("--console", help="in real time: with its page in the browser; --live and --operator too")
     ] = False
@@ -101,6 +105,7 @@ class RecordedRun:
             operator=self.operator or self.console,
             live=self._port(),
             live_gains=self.live_gains,
+            ros2=self.ros2,
         )
 
     def _port(self) -> int | None:

@@ -19,7 +19,7 @@ LOCKS = {
     "requirements-docs": "docs",
 }
 #: of packages whose metadata name none, or that are installed on other systems only: from their licence files
-_KNOWN = {"cmeel-qhull": "Qhull", "colorama": "BSD-3-Clause", "pywin32": "PSF-2.0"}
+_KNOWN = {"cmeel-qhull": "Qhull", "colorama": "BSD-3-Clause", "pywin32": "PSF-2.0", "rich-click": "MIT"}
 _LONGEST = 70
 _HEADINGS = ("package", "version", "licence", "needed to")
 

@@ -58,6 +58,7 @@ from granite.rt.recording.recorder import Recorder
 from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.recording.run_watch import RunWatch, disk_is_full
 from granite.rt.rehearsal.rehearsal import Rehearsal
+from granite.rt.ros2.options import Ros2, ros2_sentence
 from granite.rt.run_options import RunOptions
 from granite.rt.steps.compiled_steps import CompiledSteps, has_compiled_steps
 from granite.rt.supervisor.mode_stacks import ModeParts
@@ -223,10 +224,11 @@ class Run:
         if not can_brake(self.bed):
             expected = "a planar testbed with a controller"
             raise InputError("it can't hold its pose", key="operator", expected=expected)
-        from granite.rt.operator.keys import key_folder  # most runs need no ZeroMQ
+        from granite.rt.operator.keys import ROS2, key_folder  # most runs need no ZeroMQ
         from granite.rt.operator.link import OperatorLink
 
-        self.source = self._link = OperatorLink.start(self.bed, key_folder(), recorded_at(log))
+        more = [ROS2] if options.ros2 else []
+        self.source = self._link = OperatorLink.start(self.bed, key_folder(), recorded_at(log), more)
         try:
             yield
         finally:
@@ -265,7 +267,10 @@ class Run:
                 overwrite=options.overwrite,
                 progress=options.progress,
                 live=live,
+                ros2=self._ros2(options),
             )
+            if options.ros2:
+                print(f"granite: {ros2_sentence(options.operator)}", file=Terminal())
             if live is not None:
                 print(f"granite: live view: open ws://127.0.0.1:{live.port} in Foxglove", file=Terminal())
             _LOG.info("granite: run of %s into %s", bed.name, log)
@@ -327,6 +332,16 @@ class Run:
         if self._rehearsal:
             return self._rehearsal.clock(self.bed.loop.spin_s)
         return RealClock(self.bed.loop.spin_s) if realtime else VirtualClock()
+
+    def _ros2(self, options: RunOptions) -> Ros2 | None:
+        """What the run has on ROS 2."""
+        if not options.ros2:
+            return None
+        if not options.operator:
+            return Ros2()
+        from granite.rt.operator.keys import key_folder
+
+        return Ros2(self.bed.operator.address, os.fspath(key_folder().absolute()))
 
     def _operators(self) -> dict[str, str]:
         """The operators of the run, for the log's metadata."""

@@ -37,11 +37,15 @@ class RunOptions:
     live: int | None = None
     #: let any client of the live view set gains within their bounds; it asks nobody for a key
     live_gains: bool = False
+    #: in real time: topics of ROS 2; with an operator they, and services, can ask for what an operator can
+    ros2: bool = False
 
     def __post_init__(self) -> None:
         if self.operator and not self.realtime:
             raise InputError("a run in virtual time waits for nobody", key="operator", expected="--realtime with it")
         if self.live is not None and not self.realtime:
             raise InputError("a run in virtual time can't be watched", key="live", expected="--realtime with it")
+        if self.ros2 and not self.realtime:
+            raise InputError("a run in virtual time can't be watched", key="ros2", expected="--realtime with it")
         if self.live_gains and self.live is None:
             raise InputError("there is no live view", key="live_gains", expected="the port of one with it")

@@ -22,7 +22,7 @@ import zmq
 from granite.config.errors import InputError
 from granite.config.private_files import OTHERS_WRITE, fault_of, is_ours
 
-LOOP, USUAL, CONSOLE = "loop", "operator", "console"
+LOOP, USUAL, CONSOLE, ROS2 = "loop", "operator", "console", "ros2"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _KEY = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")  # Z85
 
@@ -41,14 +41,15 @@ def key_folder() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "granite" / "keys"
 
 
-def loop_keys(folder: Path) -> KeyPair:
-    """The keys of the loop; at first use they are made, with those of the operators `operator` and `console`."""
+def loop_keys(folder: Path, *more: str) -> KeyPair:
+    """The keys of the loop; at first use they are made, with those of `operator`, `console` and more operators."""
     if not (folder / f"{LOOP}.secret").exists():
         make_pair(folder, LOOP)
         if not (folder / f"{USUAL}.secret").exists():
             new_operator(folder, USUAL)
-    if not (folder / f"{CONSOLE}.secret").exists():
-        new_operator(folder, CONSOLE)
+    for name in (CONSOLE, *more):
+        if not (folder / f"{name}.secret").exists():
+            new_operator(folder, name)
     return read_pair(folder, LOOP)
 
 

@@ -60,15 +60,17 @@ class OperatorLink:
         self.standing: Callable[[], Standing] = Standing
 
     @classmethod
-    def start(cls, bed: Testbed, folder: Path, log: Path | None = None) -> OperatorLink:
+    def start(cls, bed: Testbed, folder: Path, log: Path | None = None, more: Sequence[str] = ()) -> OperatorLink:
         """Make the keys if there are none, and listen; operators get the path of the log, if there is one.
+
+        More operators than the usual ones get a key too.
 
         Raises
         ------
         InputError
             Where nobody can listen at the address, or a key can't be used.
         """
-        loop_keys(folder)
+        loop_keys(folder, *more)
         names = list(operators(folder))
         numbers = 3 * len(bed.behaviour_goals)
         requests, answers = RequestLanes.create(numbers), Ring.create(ANSWERS, ANSWER_WIDTH + numbers)

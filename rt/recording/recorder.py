@@ -29,6 +29,7 @@ from granite.rt.process.posix_signals import name_of
 from granite.rt.process.ring import Ring
 from granite.rt.process.terminal import Terminal
 from granite.rt.recording.recorder_process import Order, record
+from granite.rt.ros2.options import Ros2
 
 #: how long a loop without a deadline sleeps when too many rows wait [s], and how often at most
 _FULL_PERIOD = 0.0005
@@ -72,15 +73,16 @@ class Recorder:
         overwrite: bool = False,
         progress: bool = False,
         live: LiveView | None = None,
+        ros2: Ros2 | None = None,
     ) -> Recorder:
         """Create the log and the process that writes it; `InputError` if the log can't be written.
 
-        `info` goes into the log's metadata, `progress` draws a bar on standard error, and `live` is the live
-        view. In virtual time there is no deadline: the loop waits while too many rows wait to be written. The run
-        begins later, by `begin`.
+        `info` goes into the log's metadata, `progress` draws a bar on standard error, `live` is the live view and
+        `ros2` what the run has on ROS 2. In virtual time there is no deadline: the loop waits while too many rows wait
+        to be written. The run begins later, by `begin`.
         """
         ring = Ring.create(bed.recording.ring_rows, channels.width)
-        order = Order(bed, channels, ring, os.fspath(path), overwrite, info, progress, virtual, os.getpid(), live)
+        order = Order(bed, channels, ring, os.fspath(path), overwrite, info, progress, virtual, os.getpid(), live, ros2)
         asks = tuple(side.descriptor for side in (live.links, live.gains) if side) if live else ()
         unfinished = recorded_at(Path(path))
         was_there = unfinished.exists()  # before the process makes it

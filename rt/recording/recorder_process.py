@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import numpy as np
 
-from granite.config.errors import LogError
+from granite.config.errors import InputError, LogError
 from granite.config.loader import to_json
 from granite.config.records import Array
 from granite.config.run_modes import RunMode
@@ -37,9 +37,11 @@ from granite.rt.live.live_view import LiveView
 from granite.rt.process.posix_signals import TERMINATING
 from granite.rt.process.ring import Ring
 from granite.rt.process.terminal import Terminal
+from granite.rt.ros2.options import Ros2
 
 if TYPE_CHECKING:
     from granite.rt.live.live_server import LiveServer
+    from granite.rt.ros2.live_topics import LiveTopics
 
 #: period of flushing to the file [s]: the rows of that time are lost if this process is killed
 FLUSH_PERIOD = 0.5
@@ -48,6 +50,8 @@ FLUSH_PERIOD = 0.5
 _IDLE_PERIOD, _IDLE_PERIOD_VIRTUAL = 0.05, 0.005
 #: the same with a live view of 30 scenes a second [s]
 _IDLE_PERIOD_LIVE = 1 / 30
+#: the same with topics of ROS 2, where each row goes out by itself [s]
+_IDLE_PERIOD_ROS2 = 0.001
 #: rows of this time are counted in the summary at once [s]: a batch costs 0.2 ms there, a row 3 us
 _GATHERED_S = 0.5
 #: largest batch: a flush never waits for more
@@ -69,6 +73,7 @@ class Order(NamedTuple):
     virtual: bool
     loop: int  #: the process of the loop
     live: LiveView | None = None  #: if wanted
+    ros2: Ros2 | None = None  #: likewise
 
 
 def record(order: Order, lines: TextIO, answers: TextIO) -> None:
@@ -91,7 +96,8 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
         return send(answers, {"failure": f"log '{path}' can't be written: {error}"})
     try:
         live = _live_server(order, file)
-    except LogError as error:
+        topics = _live_topics(order)
+    except InputError as error:
         file.close()
         unfinished.discard()
         return send(answers, {"failure": str(error)})
@@ -102,6 +108,8 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
         file.event(t, tick, level, name, text)
         if live:
             live.event(t, tick, level, name, text)
+        if topics:
+            topics.event(t, level, name, text)
 
     def show_live(rows: Array) -> None:
         nonlocal live
@@ -113,22 +121,45 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
             t, tick = rows[-1, channels.column("/sample", "t_s")], rows[-1, channels.column("/timing", "tick")]
             file.event(float(t), int(tick), "warning", "live_view_lost", f"the live view ended: {error}")
 
+    def show_topics(rows: Array) -> None:
+        nonlocal topics
+        try:
+            if topics:
+                topics.show(rows)
+        except Exception as error:
+            topics = None
+            t, tick = rows[-1, channels.column("/sample", "t_s")], rows[-1, channels.column("/timing", "tick")]
+            file.event(float(t), int(tick), "warning", "live_view_lost", f"the topics of ROS 2 ended: {error}")
+
     events, summary = Events(bed, channels, subjects(bed), report, operators), Summary(bed, channels)
     idle = _IDLE_PERIOD_VIRTUAL if order.virtual else min(_IDLE_PERIOD, ring.size * bed.loop.period_s / 4)
     idle = min(idle, _IDLE_PERIOD_LIVE) if live else idle
     try:
-        file.begin(receive(lines).get("start_ns", 0))
+        start_ns = receive(lines).get("start_ns", 0)
+        file.begin(start_ns)
+        if topics:
+            topics.begin(start_ns)
         with _progress(order) as show:
             metrics = RowBatches(summary.update, round(_GATHERED_S / bed.loop.period_s))
             readers = [file.write, events.look, metrics.add, show, show_live]
-            drain(ring, file, readers, lambda: os.getppid() != order.loop, idle)
+
+            def read_all(rows: Array) -> None:
+                for read in readers:
+                    read(rows)
+
+            # Of ROS 2 each row goes out at once, for a loop beside this one; the others take as many as without it.
+            gathered = RowBatches(read_all, round(idle / bed.loop.period_s))
+            first = [show_topics, gathered.add] if topics else readers
+            drain(ring, file, first, lambda: os.getppid() != order.loop, _IDLE_PERIOD_ROS2 if topics else idle)
+            gathered.finish()
             metrics.finish()
         ending = (receive(lines) if ring.finished else {}) or LOOP_DIED
         links: Any = ending.get("links", {})
         for t, text in link_trouble(links):
             file.event(t, round(t / bed.loop.period_s), "warning", "link_trouble", text)
         events.look_back(ring.lost, ending["ended"], ending["text"])
-        result = finite({**summary.result(), **ending})
+        sent = {"ros2": topics.close()} if topics else {}
+        result = finite({**summary.result(), **ending, **sent})
         file.summary(json.dumps(result))
         file.close()
         if not ring.taken_count and "traceback" not in ending:  # stopped before the first tick: nothing to keep
@@ -172,6 +203,15 @@ def _live_server(order: Order, file: McapFile) -> LiveServer | None:
     from granite.rt.live.live_server import LiveServer  # slow to import, and most runs have none
 
     return LiveServer(order.bed, order.channels, file, order.live)
+
+
+def _live_topics(order: Order) -> LiveTopics | None:
+    """The topics of ROS 2, where they are wanted; `InputError` where they can't be had."""
+    if order.ros2 is None:
+        return None
+    from granite.rt.ros2.live_topics import LiveTopics
+
+    return LiveTopics(order.bed, order.channels, order.ros2)
 
 
 def drain(

@@ -6,9 +6,10 @@ import struct
 import pytest
 
 from granite.cli import driving
-from granite.cli.driving import Coordinates, Keyboard, drive
+from granite.cli.driving import Keyboard, drive
 from granite.cli.gamepad import Gamepad
 from granite.config.errors import InputError
+from granite.rt.operator.driven_coordinates import Coordinates
 
 NAMES = {"base_x": "m", "base_y": "m", "base_heading": "rad", "shoulder": "rad", "elbow": "rad"}
 LISTED = [{"name": name, "unit": unit} for name, unit in NAMES.items()]

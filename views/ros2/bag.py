@@ -7,21 +7,17 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from granite.config.errors import InputError
 from granite.config.optional_packages import required
 from granite.config.paths import missing_part
 from granite.logs.log import Log
 from granite.logs.mcap_file import CDR_HEADER, message_type
-from granite.views.ros2.standard_messages import StandardMessages
+from granite.views.ros2.standard_messages import DIAGNOSTICS, StandardMessages
 
 _EXTRA = "ros2"
 #: rosbag2 metadata that Humble and all later distributions read
 _VERSION = 8
-_DIAGNOSTICS = "/diagnostics", "diagnostic_msgs/msg/DiagnosticArray"
-#: levels of diagnostic_msgs/msg/DiagnosticStatus
-_LEVELS = {"info": 0, "warning": 1, "error": 2}
 
 
 def export_bag(log: Log, folder: Path, overwrite: bool = False) -> int:
@@ -51,7 +47,7 @@ def _write(log: Log, folder: Path) -> int:
         standard = StandardMessages(log.bed, log.channels, first[0], store.types)
         own = [writer.add_connection(part.name, message_type(part), typestore=store) for part in log.channels.topics]
         connections = [writer.add_connection(topic.name, topic.kind, typestore=store) for topic in standard.topics]
-        diagnostics = writer.add_connection(*_DIAGNOSTICS, typestore=store)
+        diagnostics = writer.add_connection(*DIAGNOSTICS, typestore=store)
         for rows in (first, *rows_of):
             for row in rows:
                 ns = start_ns + round(row[time] * 1e9)
@@ -64,18 +60,9 @@ def _write(log: Log, folder: Path) -> int:
                 written += len(own)
         for event in log.events:
             ns = start_ns + round(event["t_s"] * 1e9)
-            writer.write(
-                diagnostics, ns, store.serialize_cdr(_diagnosis(log, event, standard, store, ns), _DIAGNOSTICS[1])
-            )
+            message = standard.diagnosis(ns, event["level"], event["name"], event["text"])
+            writer.write(diagnostics, ns, store.serialize_cdr(message, DIAGNOSTICS[1]))
         return written + len(log.events)
-
-
-def _diagnosis(log: Log, event: dict[str, Any], standard: StandardMessages, store: Any, ns: int) -> Any:
-    status = store.types["diagnostic_msgs/msg/DiagnosticStatus"]
-    level = _LEVELS.get(event["level"], _LEVELS["error"])
-    return store.types[_DIAGNOSTICS[1]](
-        standard.header(ns), [status(level, event["name"], event["text"], log.bed.name, [])]
-    )
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@
 /granite/demand/MODULE/wrench            of the law, on a floating base, in its axes
 /tf                                      every rigid body in the world
 /clock                                   the time of the run
+/diagnostics                             events
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from granite.logs.channels import Channels
 from granite.views.scene_messages.body_frames import WORLD, BodyFrames
 from granite.views.scene_rows import SceneRows
 
+DIAGNOSTICS = "/diagnostics", "diagnostic_msgs/msg/DiagnosticArray"
+#: levels of diagnostic_msgs/msg/DiagnosticStatus
+_LEVELS = {"info": 0, "warning": 1, "error": 2}
 _SECOND_NS = 1_000_000_000
 
 
@@ -60,6 +64,12 @@ class StandardMessages:
     def header(self, ns: int, frame: str = WORLD) -> Any:
         """The header of a message at a time [ns]."""
         return self._kinds["std_msgs/msg/Header"](self._time(ns), frame)
+
+    def diagnosis(self, ns: int, level: str, name: str, text: str) -> Any:
+        """An event as a message of `/diagnostics`."""
+        status = self._kinds["diagnostic_msgs/msg/DiagnosticStatus"]
+        told = status(_LEVELS.get(level, _LEVELS["error"]), name, text, self._bed.name, [])
+        return self._kinds[DIAGNOSTICS[1]](self.header(ns), [told])
 
     def _motions(self) -> Iterator[RosTopic]:
         bed = self._bed

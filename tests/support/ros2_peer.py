@@ -1,0 +1,242 @@
+"""A node of somebody else: types written by hand as the IDL of ROS 2 has them, by the plain interface of Cyclone.
+
+As a program it reads the raw messages of some topics and prints how many came, and how late.
+"""
+
+import json
+import struct
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cyclonedds._clayer import ddspy_take
+from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication, BuiltinTopicDcpsSubscription
+from cyclonedds.core import Policy, Qos
+from cyclonedds.domain import Domain, DomainParticipant
+from cyclonedds.idl import IdlStruct
+from cyclonedds.idl.types import array, bounded_str, float32, float64, int32, int64, sequence, uint8, uint32, uint64
+from cyclonedds.pub import DataWriter
+from cyclonedds.sub import DataReader
+from cyclonedds.topic import Topic
+
+#: of a process of ROS 2 that takes part in its subnet, as rmw_cyclonedds configures it
+_OF_ROS = (
+    "<CycloneDDS><Domain><Discovery><ParticipantIndex>auto</ParticipantIndex>"
+    "<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex></Discovery></Domain></CycloneDDS>"
+)
+#: instance, view and sample states: any
+_ANY = 1 | 2 | 4 | 8 | 16 | 32 | 64
+
+
+@dataclass
+class Time(IdlStruct, typename="builtin_interfaces::msg::dds_::Time_"):
+    sec: int32
+    nanosec: uint32
+
+
+@dataclass
+class Header(IdlStruct, typename="std_msgs::msg::dds_::Header_"):
+    stamp: Time
+    frame_id: str
+
+
+@dataclass
+class Point(IdlStruct, typename="geometry_msgs::msg::dds_::Point_"):
+    x: float64
+    y: float64
+    z: float64
+
+
+@dataclass
+class Quaternion(IdlStruct, typename="geometry_msgs::msg::dds_::Quaternion_"):
+    x: float64
+    y: float64
+    z: float64
+    w: float64
+
+
+@dataclass
+class Pose(IdlStruct, typename="geometry_msgs::msg::dds_::Pose_"):
+    position: Point
+    orientation: Quaternion
+
+
+@dataclass
+class PoseStamped(IdlStruct, typename="geometry_msgs::msg::dds_::PoseStamped_"):
+    header: Header
+    pose: Pose
+
+
+@dataclass
+class JointState(IdlStruct, typename="sensor_msgs::msg::dds_::JointState_"):
+    header: Header
+    name: sequence[str]
+    position: sequence[float64]
+    velocity: sequence[float64]
+    effort: sequence[float64]
+
+
+@dataclass
+class Joy(IdlStruct, typename="sensor_msgs::msg::dds_::Joy_"):
+    header: Header
+    axes: sequence[float32]
+    buttons: sequence[int32]
+
+
+@dataclass
+class String(IdlStruct, typename="std_msgs::msg::dds_::String_"):
+    data: str
+
+
+@dataclass
+class KeyValue(IdlStruct, typename="diagnostic_msgs::msg::dds_::KeyValue_"):
+    key: str
+    value: str
+
+
+@dataclass
+class DiagnosticStatus(IdlStruct, typename="diagnostic_msgs::msg::dds_::DiagnosticStatus_"):
+    level: uint8
+    name: str
+    message: str
+    hardware_id: str
+    values: sequence[KeyValue]
+
+
+@dataclass
+class DiagnosticArray(IdlStruct, typename="diagnostic_msgs::msg::dds_::DiagnosticArray_"):
+    header: Header
+    status: sequence[DiagnosticStatus]
+
+
+@dataclass
+class TriggerRequest(IdlStruct, typename="std_srvs::srv::dds_::Trigger_Request_"):
+    client: uint64
+    number: int64
+    structure_needs_at_least_one_member: uint8
+
+
+@dataclass
+class TriggerResponse(IdlStruct, typename="std_srvs::srv::dds_::Trigger_Response_"):
+    client: uint64
+    number: int64
+    success: bool
+    message: str
+
+
+@dataclass
+class Gid(IdlStruct, typename="rmw_dds_common::msg::dds_::Gid_"):
+    data: array[uint8, 16]
+
+
+@dataclass
+class NodeEntitiesInfo(IdlStruct, typename="rmw_dds_common::msg::dds_::NodeEntitiesInfo_"):
+    node_namespace: bounded_str[256]
+    node_name: bounded_str[256]
+    reader_gid_seq: sequence[Gid]
+    writer_gid_seq: sequence[Gid]
+
+
+@dataclass
+class ParticipantEntitiesInfo(IdlStruct, typename="rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_"):
+    gid: Gid
+    node_entities_info_seq: sequence[NodeEntitiesInfo]
+
+
+class Peer:
+    """A participant; `configured` where no node of Granite in this process has configured the domain."""
+
+    def __init__(self, domain: int, configured: bool = False) -> None:
+        self._domain = Domain(domain, _OF_ROS) if configured else None
+        self.participant = DomainParticipant(domain)
+        self._published = BuiltinDataReader(self.participant, BuiltinTopicDcpsPublication)
+        self._subscribed = BuiltinDataReader(self.participant, BuiltinTopicDcpsSubscription)
+        self._entities: list[object] = []
+        self._number = 0
+
+    def reader(self, topic: str, kind: type, *, lasting: bool = False) -> DataReader:
+        made = DataReader(self.participant, Topic(self.participant, topic, kind), qos=_qos(lasting))
+        self._entities.append(made)
+        return made
+
+    def writer(self, topic: str, kind: type) -> DataWriter:
+        made = DataWriter(self.participant, Topic(self.participant, topic, kind), qos=_qos(False))
+        self._entities.append(made)
+        until(lambda: made.get_publication_matched_status().current_count, f"a reader of {topic}")
+        return made
+
+    def endpoints(self) -> dict[str, tuple[str, str]]:
+        """Type and USER_DATA of what others have, by topic; what this peer has is left out."""
+        found = {}
+        for reader in (self._published, self._subscribed):
+            for sample in reader.read(N=200):
+                data = sample.qos[Policy.Userdata]
+                if data is not None and data.data:
+                    found[sample.topic_name] = (sample.type_name, bytes(data.data).decode())
+        return found
+
+    def call(self, service: str, request: DataWriter, response: DataReader) -> TriggerResponse:
+        """A call of a service."""
+        self._number += 1
+        request.write(TriggerRequest(17, self._number, 0))
+
+        def answer() -> TriggerResponse | None:
+            return next((found for found in response.take(8) if found.number == self._number), None)
+
+        found = until(answer, f"an answer of {service}")
+        assert found.client == 17
+        return found
+
+
+def service(peer: Peer, name: str) -> Callable[[], TriggerResponse]:
+    """A service to call."""
+    response = peer.reader(f"rr{name}Reply", TriggerResponse)
+    request = peer.writer(f"rq{name}Request", TriggerRequest)
+    until(lambda: response.get_subscription_matched_status().current_count, f"a writer of {name}")
+    return lambda: peer.call(name, request, response)
+
+
+def pose_goal(x: float, y: float, turn: tuple[float, float, float, float], frame: str = "world") -> PoseStamped:
+    return PoseStamped(Header(Time(0, 0), frame), Pose(Point(x, y, 0.0), Quaternion(*turn)))
+
+
+def raw_messages(reader: DataReader) -> list[bytes]:
+    """The messages that wait, as they came."""
+    found = ddspy_take(reader._ref, _ANY, 256)
+    return [raw for raw, _ in found if len(raw) > 16] if isinstance(found, list) else []
+
+
+def until(look: Callable[[], object], what: str, limit: float = 30.0):
+    """Wait for something that is true."""
+    deadline = time.monotonic() + limit
+    while not (found := look()):
+        assert time.monotonic() < deadline, f"{what}: not within {limit} s"
+        time.sleep(0.005)
+    return found
+
+
+def _qos(lasting: bool) -> Qos:
+    return Qos(
+        Policy.Reliability.Reliable(10**9),
+        Policy.History.KeepLast(1000),
+        Policy.Durability.TransientLocal if lasting else Policy.Durability.Volatile,
+        Policy.DataRepresentation(use_cdrv0_representation=True, use_xcdrv2_representation=False),
+    )
+
+
+def main(domain: int, topic: str, seconds: float) -> None:
+    """Read poses for a time, and print the delay of each [ms]."""
+    peer = Peer(domain, configured=True)
+    reader = peer.reader(topic, PoseStamped)
+    late, end = [], time.monotonic() + seconds
+    while time.monotonic() < end:
+        for raw in raw_messages(reader):
+            seconds_of, ns = struct.unpack_from("<iI", raw, 4)
+            late.append(1e-6 * (time.time_ns() - seconds_of * 1_000_000_000 - ns))
+        time.sleep(0.0003)
+    print(json.dumps(late))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], float(sys.argv[3]))
