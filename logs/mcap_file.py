@@ -40,18 +40,6 @@ SCENE_TOPICS = ("/scene", "/scene/marks", "/tf")
 #: little-endian CDR, as ROS 2 writes it
 CDR_HEADER = b"\x00\x01\x00\x00"
 
-_EVENT_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "title": "granite.Event",
-    "properties": {
-        "t_s": {"type": "number"},
-        "tick": {"type": "integer"},
-        "level": {"type": "string"},
-        "name": {"type": "string"},
-        "text": {"type": "string"},
-    },
-}
-
 
 class McapFile:
     """A log that is being written."""
@@ -74,7 +62,7 @@ class McapFile:
         self.context = context = Context()
         # No compression threads: they would use all cores, also the loop's.
         # Level 1: as small as the usual level 3 on such rows, in two thirds of the time.
-        options = MCAPWriteOptions(compression_threads=0, compression_level=1)
+        options = MCAPWriteOptions(compression_threads=0, compression_level=1, profile="ros2")
         own_topics = {EVENTS, SUMMARY, *(topic.name for topic in channels.topics), *(SCENE_TOPICS if scene else ())}
         self._writer = foxglove.open_mcap(
             path,
@@ -94,8 +82,8 @@ class McapFile:
             Channel(topic.name, schema=_schema(topic), message_encoding="cdr", context=context)
             for topic in channels.topics
         ]
-        self._events = Channel(EVENTS, schema=_EVENT_SCHEMA, context=context)
-        self._summary = Channel(SUMMARY, schema={"type": "object", "title": "granite.Summary"}, context=context)
+        self._events = _json_channel(EVENTS, context)
+        self._summary = _json_channel(SUMMARY, context)
         self._t = channels.column("/sample", "t_s")
         # A file without a name beside the log: nothing of it stays where this process is killed.
         self._blocks = tempfile.TemporaryFile(dir=Path(path).parent)  # noqa: SIM115
@@ -164,6 +152,11 @@ def message_type(topic: Topic) -> str:
 
 def _schema(topic: Topic) -> Schema:
     return Schema(name=message_type(topic), encoding="ros2msg", data=topic.message.encode())
+
+
+def _json_channel(topic: str, context: Context) -> Any:
+    """Without a schema, which `Channel` would add: `rosbags` refuses a log with one that ROS 2 does not know."""
+    return context._create_channel(topic, message_encoding="json", schema=None)
 
 
 def _cdr(values: Array) -> list[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -88,3 +89,22 @@ def test_a_folder_that_exists_is_kept_and_nothing_is_left_of_a_failure(flight: g
     assert [path.name for path in tmp_path.iterdir()] == ["bag"]
     export_bag(flight, tmp_path / "other")
     assert export_bag(flight, tmp_path / "other", overwrite=True) > 0
+
+
+def test_a_log_opens_as_it_is_beside_one_of_another_testbed(tmp_path):
+    recorded(tmp_path / "a.mcap", "free-flyer", "loop.duration_s=0.1")
+    recorded(tmp_path / "b.mcap", "atmos", "loop.duration_s=0.1")
+    logs = [granite.read_log(tmp_path / name) for name in ("a.mcap", "b.mcap")]
+    with AnyReader([tmp_path / "a.mcap", tmp_path / "b.mcap"]) as reader:
+        states = [c for c in reader.connections if c.topic == "/state"]
+        assert len({c.msgtype for c in states}) == 2  # two testbeds, two types
+        for log, connection in zip(logs, states, strict=True):
+            found = [reader.deserialize(raw, c.msgtype) for c, _, raw in reader.messages([connection])]
+            values = log.channels.topic("/state").values
+            last = [getattr(found[-1], value.key) for _, value in values]
+            part = log.channels.topic("/state")
+            assert np.array_equal(last, log.rows[-1, part.start : part.stop], equal_nan=True)
+            assert len(found) == log.ticks
+        # Events are JSON, which ROS 2 does not know.
+        (event, *_) = [raw for c, _, raw in reader.messages([c for c in reader.connections if c.topic == "/events"])]
+        assert json.loads(bytes(event))["name"] == logs[0].events[0]["name"]
