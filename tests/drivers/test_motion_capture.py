@@ -98,6 +98,17 @@ def test_a_pose_is_in_metres_and_has_the_time_of_its_exposure(watched: Watched) 
     assert "'base'" in watched.device.identity
 
 
+def test_a_late_frame_has_the_time_of_its_exposure(watched: Watched) -> None:
+    """It comes 50 ms later than those before."""
+    base = {"other": None, "base": (1.0, 2.0, 0.5)}
+    for k in range(20):
+        t = k * TICK_S
+        usual = watched.frame(t, base, t - 0.005)
+    late = watched.frame(t + TICK_S + 0.05, base, t + TICK_S - 0.005)
+    assert late.number == usual.number + 1
+    assert late.t == pytest.approx(usual.t + TICK_S, abs=0.0015)
+
+
 def test_a_body_that_is_not_seen_and_a_frame_again_give_no_new_frame(watched: Watched) -> None:
     base = {"other": None, "base": (1.0, 2.0, 0.5)}
     first = watched.frame(0.0, base, -0.005)

@@ -89,6 +89,7 @@ class EmulatedBus:
         self.instructions: list[tuple[int, bytes]] = []  #: those heard, with their parameters
         self.damage = 0  #: so many answers to come have a flipped bit
         self.before = b""  #: bytes before every answer
+        self.last = b""  #: newest answer
         self.has_fast_read = True  #: whether the firmware knows fast sync read
         self.obeyed = 0  #: instructions so far
         self.emitted = 0  #: bytes written so far
@@ -193,6 +194,7 @@ class EmulatedBus:
         if len(packet) > 8:
             os.write(self._end, self.before + packet)
             self.emitted += len(self.before) + len(packet)
+            self.last = bytes(packet)
 
     def _answer(self, servo: EmulatedServo, error: int, values: bytes) -> None:
         length = 4 + len(values)
@@ -206,6 +208,7 @@ class EmulatedBus:
         whole = self.before + bytes(packet)
         os.write(self._end, whole)
         self.emitted += len(whole)
+        self.last = bytes(packet)
 
 
 @contextmanager

@@ -63,6 +63,9 @@ class EmulatedFdcanusb:
 
     def __init__(self, *servos: EmulatedMoteus) -> None:
         self.servos = {servo.id: servo for servo in servos}
+        self.is_late = False  #: answers come with the next request
+        self.copies = 1  #: of each answer
+        self._held: dict[int, bytes] = {}
 
     def __call__(self, line: bytes) -> bytes:
         if not line.startswith(b"can send "):
@@ -73,5 +76,7 @@ class EmulatedFdcanusb:
         if servo is not None and not servo.is_silent:
             reply = servo.obey(bytes.fromhex(content.decode()))
             if node & 0x8000:
-                answer += b"rcv %x %s E B F\n" % (servo.id << 8, reply.hex().encode())
+                now = b"rcv %x %s E B F\n" % (servo.id << 8, reply.hex().encode())
+                answer += self.copies * (self._held.pop(servo.id, b"") if self.is_late else now)
+                self._held[servo.id] = now
         return answer

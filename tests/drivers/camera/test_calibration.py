@@ -7,7 +7,7 @@ from granite.config.errors import InputError
 from granite.drivers.camera.calibration import PlateView, calibrate, homography
 from granite.drivers.camera.lens import Lens
 from granite.drivers.camera.plate import Plate, find_corners, find_dots
-from granite.drivers.camera.pose import placed
+from granite.drivers.camera.pose import fit_pose, placed
 from granite.drivers.camera.view import PlaneView, mapped
 from granite.sim.camera.render import LightSpot, NoiseBank, RenderedFrame
 from tests.support.moving_bodies import NOISY, VIEW
@@ -122,3 +122,24 @@ def test_too_few_dots_and_dots_on_a_line_are_refused():
         calibrate([ideal(Plate(4, 3, 0.3))], SIZE, POSE)
     with pytest.raises(InputError, match="its dots are collinear, expected dots all over the image"):
         calibrate([ideal(Plate(25, 1, 0.1))], SIZE, POSE)
+
+
+@pytest.mark.slow
+def test_poses_by_a_calibrated_view_are_off_by_what_it_leaves():
+    """Lens, plane and the place of the plate differ from one calibration to the next; the targets are seen exactly."""
+    corners = 0.18 * np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)])
+    placed_by, off, seeds = (3e-4, 3e-4, 3e-4), [], 100
+    for _ in range(seeds):
+        laid = np.array(POSE) + placed_by * rng.standard_normal(3)
+        found = calibrate([ideal(pose=tuple(laid), noise=0.1)], SIZE, POSE, placed_by=placed_by)
+        position, heading = found.offsets()
+        for _ in range(6):
+            pose = rng.uniform((0.4, 0.3, -3.0), (3.2, 2.4, 3.0))
+            seen = found.view.to_plane(TRUE.to_pixel(placed(corners, np.array(pose))))
+            fit = fit_pose(corners, seen, np.full(4, 1e-3))
+            error = np.array(fit.pose) - pose
+            off.append(error / (position, position, heading))
+    x, y, heading = np.square(off).mean(axis=0)
+    print(f"NEES {x}, {y}, {heading}")
+    assert abs((x + y) / 2 - 1) < 1.96 * np.sqrt(2 / seeds)
+    assert abs(heading - 1) < 1.96 * np.sqrt(2 / seeds)

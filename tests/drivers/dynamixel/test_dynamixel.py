@@ -292,6 +292,21 @@ def test_damaged_answers_are_counted_and_not_used(arm: Arm, bus: EmulatedBus) ->
     assert numbers["ignored_bytes"][-1] > 0
 
 
+def test_an_old_answer_that_comes_again_is_no_frame_of_its_own(arm: Arm, bus: EmulatedBus) -> None:
+    """The angles of the newest answer count; the old one, with other angles, came before it in the same tick."""
+    for _ in range(3):
+        arm.tick()
+    bus.before = bus.last
+    bus.servos[2].put(132, 3072, 4)
+    number = arm.tick()[0].number
+    for _ in range(3):
+        sensed, applied = arm.tick()
+    assert sensed.number <= number + 3
+    assert sensed.values[1] == pytest.approx(np.pi / 2 + 0.5, abs=2e-3)
+    assert (sensed.status, applied.status) == (Status.OK, Status.OK)
+    assert arm.motors.stop(arm.t + TICK_S).status != Status.OK  # an answer from before the stop confirms nothing
+
+
 def test_a_port_that_goes_away_is_silent(arm: Arm, bus: EmulatedBus) -> None:
     for _ in range(3):
         arm.tick()

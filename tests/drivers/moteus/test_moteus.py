@@ -116,6 +116,29 @@ def test_a_thousand_hostile_lines_never_become_a_state(peer: TextPeer, servos: l
     arm.devices.close()
 
 
+def test_late_answers_are_counted_and_repeated_ones_are_one_frame(servos: list) -> None:
+    adapter = EmulatedFdcanusb(*servos)
+    with text_peer(adapter) as peer:
+        arm = Arm(peer)
+        arm.until(lambda sample: sample.applied[0].status == Status.OK)
+        adapter.copies = 3
+        before = arm.tick().frames[0].number
+        for _ in range(20):
+            sample = arm.tick()
+        assert sample.frames[0].number <= before + 20  # one a tick at most
+        adapter.copies, adapter.is_late = 1, True
+        servos[0].registers[1] = 0.5
+        sample = arm.until(lambda sample: sample.frames[0].values[0] > 3.0)
+        assert sample.frames[0].values[0] == pytest.approx(math.pi)
+        assert sample.frames[0].t >= arm.t - 3 * TICK_S  # late by a tick, and never of the future
+        assert sample.frames[0].t <= arm.t
+        assert sample.frames[0].status == Status.OK
+        # A late answer of before the stop confirms nothing: the servos are off when the stop is confirmed.
+        assert arm.devices.stop(arm.t, paced=True) == {}
+        assert [servo.registers[0] for servo in servos] == [0, 0]
+        arm.devices.close()
+
+
 def feedback_of_line(line: bytearray) -> bool:
     """Whether a damaged line is still a whole answer, which no check sum would tell."""
     try:
