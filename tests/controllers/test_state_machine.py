@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -13,7 +14,8 @@ from granite.config.behaviour import StateNote
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.records import NOTHING, State
-from granite.controllers.behaviours.state_machine import StateMachine
+from granite.controllers.behaviours.state_machine import Instant, StateMachine
+from granite.controllers.behaviours.task_plan import TaskPlan, Tick, TickResults, TickSymbols
 from granite.controllers.model import ControlModel
 
 OWN = '''
@@ -68,6 +70,44 @@ class Machine(StateMachine):
         return "second"
 
 
+def mean_heading(tick: TickSymbols) -> TickResults:
+    """The mean heading over two ticks is the reference of the elbow, and a condition says that it is large."""
+    mean, q = (tick.memory + tick.state_q[2]) / 2, ca.SX(tick.q)
+    q[4] = mean + tick.numbers
+    return TickResults(q, tick.u, tick.a, tick.task, tick.state_q[2], mean > 1, ca.SX(mean))
+
+
+class Waiting(StateMachine):
+    """Sleeps until a condition of its tick changes, and says when it looked."""
+
+    class Options(StateMachine.Options):
+        machine: ClassVar[tuple[StateNote, ...]] = (
+            StateNote("first", "waits", {"second": "turned"}),
+            StateNote("second", "ends", {}),
+        )
+
+    def __init__(self, options: StateMachine.Options, model: ControlModel) -> None:
+        super().__init__(options, model, Tick(None, 1, 1, ("turned",), mean_heading))
+        self.looked: list[float] = []
+
+    def enter_first(self, now: Instant) -> None:
+        self.sleep(np.inf, awaited=("turned",))
+
+    def leave_first(self, now: Instant) -> str | None:
+        self.looked.append(now.t)
+        return "second" if self.conditions["turned"] else None
+
+    def enter_second(self, now: Instant) -> None:
+        self.sleep(np.inf)
+
+    def plan_first(self, now: Instant) -> TaskPlan:
+        plan = self.new_plan()
+        plan.more[0] = 10.0 * (self.name == "second")
+        return plan
+
+    plan_second = plan_first
+
+
 @pytest.fixture(scope="module")
 def model() -> ControlModel:
     return ControlModel(load("leap"))
@@ -83,6 +123,15 @@ def test_a_machine_passes_several_states_in_a_tick_and_obeys_its_time_outs(model
         assert not reference.task[1:].any()
     assert names[0] == "second"
     assert names.index("third") == 61
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_a_sleeping_state_wakes_in_the_tick_in_which_its_condition_changes(model: ControlModel) -> None:
+    """Its filter goes on meanwhile, and the plan of the next state is in force in that tick."""
+    machine, headings = Waiting(Waiting.Options(kind="waiting"), model), [0.0, 0.5, 0.8, 1.6, 0.0, 0.0]
+    elbow = [machine.decide(moment(float(t), np.full(8, q))).q[4] for t, q in enumerate(headings)]
+    assert machine.looked == [0.0, 3.0]
+    assert elbow == pytest.approx([0.0, 0.25, 0.65, 11.2, 10.8, 10.0])
 
 
 def test_the_same_states_give_the_same_references_to_the_bit(model: ControlModel) -> None:
