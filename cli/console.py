@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import re
 import socket
 from pathlib import Path
@@ -74,6 +75,10 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port))
     except (OSError, OverflowError) as error:
+        # Below zero: a name that nobody knows.
+        if isinstance(error, OSError) and (error.errno == errno.EADDRNOTAVAIL or (error.errno or 0) < 0):
+            expected = "an address of this machine, as 'ip address' lists them"
+            raise InputError(key="--host", value=host, expected=expected) from None
         expected = f"a free port of this machine ({error})"
         raise InputError("the console can't listen there", key="--port", value=port, expected=expected) from None
 

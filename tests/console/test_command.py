@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from granite.cli.console import _certificate
+from granite.cli.console import _certificate, _listening
 from granite.config.errors import InputError
 from granite.console.certificate import own_certificate
 from tests.support.console_pages import until
@@ -61,6 +61,16 @@ def test_a_certificate_is_made_once_for_an_address_and_its_key_is_ours_alone(tmp
 def test_the_console_listens_at_one_address_that_was_named(host: str):
     with pytest.raises(InputError, match="the address by which the other machine reaches this one"):
         _certificate(host)
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "key"),
+    [("192.0.2.7", 0, "--host"), ("no-such-host.invalid", 0, "--host"), ("127.0.0.1", 99999, "--port")],
+)
+def test_what_is_wrong_with_an_address_is_named_by_its_option(host: str, port: int, key: str):
+    with pytest.raises(InputError) as refused:
+        _listening(host, port)
+    assert refused.value.key == key
 
 
 @pytest.mark.slow
