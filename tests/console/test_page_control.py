@@ -1,0 +1,54 @@
+"""An emergency stop passes whatever else a page asked for, and whatever the console's threads wait for."""
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from granite.console import page_control
+from granite.console.page_control import FOR_ALL, PageControl
+
+
+class SlowLoop:
+    """Connections to a loop that answers stops alone until it is let go."""
+
+    over = threading.Event()
+
+    def __init__(self, address: str, name: str) -> None:
+        self.lock = threading.Lock()
+
+    def ask(self, do: str, **more: Any) -> dict[str, Any]:
+        with self.lock:
+            assert do in FOR_ALL or self.over.wait(20)
+            return {"ok": True, "text": "done", "do": do}
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize("stop", FOR_ALL)
+def test_a_stop_waits_for_no_other_command(monkeypatch: pytest.MonkeyPatch, stop: str):
+    monkeypatch.setattr(page_control, "Operator", SlowLoop)
+    SlowLoop.over.clear()
+
+    async def stopped_beside_others() -> tuple[dict[str, Any], bool]:
+        control = PageControl("tcp://127.0.0.1:1")
+        control.holder = 1
+        usual = ("set_gain", "go", "jog", "arm", "start")
+        others = [asyncio.create_task(control.ask(1, do, {})) for do in usual]
+        others.append(asyncio.create_task(control.watch(1)))
+        await asyncio.sleep(0.05)
+        # Threads that read files for pages are busy, too.
+        readers = [asyncio.create_task(asyncio.to_thread(SlowLoop.over.wait, 20)) for _ in range(64)]
+        try:
+            answer = await asyncio.wait_for(control.ask(2, stop, {}), 10)
+            return answer, any(task.done() for task in others)
+        finally:
+            SlowLoop.over.set()
+            await asyncio.gather(*others, *readers)
+            await control.close()
+
+    answer, any_done = asyncio.run(stopped_beside_others())
+    assert (answer["ok"], answer["do"]) == (True, stop)
+    assert not any_done
