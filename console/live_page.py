@@ -37,6 +37,8 @@ _PATIENCE_S = 2.0
 _CONTROLS = ("take", "take_over", "pass_on", "release")
 #: of the first frame: points of a signal, at most
 _HISTORY = 4000
+#: points of the path so far, at most twice as many
+_PATH = 200
 
 #: fields of a command beside its name
 _FIELDS = frozenset(("gain", "value", "target", "rates", "action", "duration_s"))
@@ -194,6 +196,7 @@ class LivePage:
                     sides=feed.scene.sides(feed.rows_after(feed.count - 1)),
                     topics=topics_of(feed.channels),
                     has_vision=feed.scene.has_vision,
+                    path=feed.scene.path(feed.rows_after(0, _PATH)),
                     log=feed.run.log,
                 )
                 if self._operation is not None:

@@ -16,11 +16,12 @@ export function element(tag, properties = {}, ...children) {
 
 export const words = (name) => String(name).replaceAll("_", " ");
 
-// A number for people: four digits, an exponent where it needs one.
+// A number for people: four digits, an exponent where it needs one; the float32 beside zero bounds it, and is zero.
 export function digits(value, n = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
-  return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(2) : String(Number(value.toPrecision(n)));
+  if (size < 1e-30) return "0";
+  return size < 1e-3 || size >= 1e6 ? value.toExponential(2) : String(Number(value.toPrecision(n)));
 }
 
 // Errors carry the console's own sentence, and where it names one the key.

@@ -114,10 +114,11 @@ export class Live {
     if (this.isOver && !wasOver) this.ended(this.run);
   }
 
-  #begin({ shapes, sides, topics, has_vision }) {
+  #begin({ shapes, sides, topics, has_vision, path }) {
     const isSame = JSON.stringify(topics) === JSON.stringify(this.topics);
     Object.assign(this, { topics, shapes });
     this.views = sceneViews($("views"), shapes, sides);
+    for (const view of this.views) view.setPath(path);
     this.#setViews(this.options ?? {});
     $("vision").hidden = !has_vision;
     $("legend").replaceChildren(...sceneLegend(shapes, { plan: true, vision: has_vision }));

@@ -38,7 +38,7 @@ export class Logs {
     const log = await this.#head(path), { shapes, sides, t, topics, events } = log;
     this.open = [log];
     this.views = sceneViews($("log-views"), shapes, sides);
-    this.views.forEach((view) => { view.trail = log.path_points.map((point) => view.axes.map((axis) => point[axis] ?? 0)); });
+    this.views.forEach((view) => view.setPath(log.path_points));
     $("log-legend").replaceChildren(...sceneLegend(shapes, {}));
     $("log-name").textContent = log.name;
     this.events.clear();

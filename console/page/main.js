@@ -33,7 +33,7 @@ class Page {
     this.tune = new Tune({ opened, say });
     this.monteCarlo = new MonteCarlo({ opened });
     this.runs = "";
-    if (matchMedia("(max-width: 1100px)").matches) for (const fold of document.querySelectorAll(".fold")) fold.open = false;
+    if (matchMedia("(max-width: 1100px)").matches) for (const fold of document.querySelectorAll(".fold:not(.health-card)")) fold.open = false;
     for (const button of document.querySelectorAll("[data-tab]")) button.onclick = () => this.tab(button.dataset.tab);
     $("theme").onclick = () => setTheme(document.documentElement.dataset.theme === "light" ? "dark" : "light");
     $("runs").onchange = () => this.#chooseRun();
@@ -59,7 +59,7 @@ class Page {
     $("runs").replaceChildren(...runs.map((run) => new Option(`${run.bed} · ${run.mode}`, run.pid)));
     $("runs").hidden = runs.length < 2;
     $("bed").textContent = "";
-    if (!runs.length) { if (!this.live.run) say("No run with --live is under way: granite sim BED --realtime --console, or New run."); return; }
+    if (!runs.length) { if (!this.live.run) this.#offerRuns(); return; }
     say("");
     const chosen = same ?? runs.at(-1);
     $("runs").value = chosen.pid;
@@ -70,6 +70,15 @@ class Page {
   #chooseRun() {
     const run = this.known.find(({ pid }) => String(pid) === $("runs").value);
     if (run) this.live.connect(run);
+  }
+
+  #offerRuns() {
+    $("views").replaceChildren(element("div", { class: "empty" },
+      element("b", {}, "No run is under way"),
+      element("span", { class: "soft" }, "One that is started with --live, or with --console, appears here."),
+      element("code", {}, "granite sim free-flyer --realtime --console"),
+      element("span", { class: "row" }, element("button", { class: "primary", onclick: () => this.tab("new") }, "start a run"),
+        element("button", { onclick: () => this.tab("logs") }, "open a log"))));
   }
 
   #offerLog(run) {

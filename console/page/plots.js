@@ -52,7 +52,8 @@ export class Plots {
   redraw() { for (const { plot } of this.groups) plot.redraw(false); }
 
   destroy() {
-    for (const { plot, box } of this.groups) { this.sizes.unobserve(box); plot.destroy(); }
+    this.sizes.disconnect();
+    for (const { plot } of this.groups) plot.destroy();
     this.parent.replaceChildren();
     this.groups = [];
   }
@@ -91,7 +92,7 @@ export class Plots {
     group.plot = new uPlot(options, [[], ...lines.map(() => []), ...least.map(() => [])], box);
     group.plot.over.addEventListener("dblclick", () => this.whole());
     group.plot.over.addEventListener("click", () => { if (group.plot.cursor.left >= 0) this.clicked(group.plot.posToVal(group.plot.cursor.left, "x")); });
-    this.sizes.observe(box);
+    for (const part of [box, legend]) this.sizes.observe(part); // a legend grows with its values
     return group;
   }
 

@@ -33,9 +33,14 @@ export class SceneView {
   set(options) { Object.assign(this.options, options); this.draw(); }
 
   // The path that is planned: points of the world.
-  setPlan(points) { this.plan = points.map((point) => this.axes.map((axis) => point[axis] ?? 0)); this.draw(); }
+  setPlan(points) { this.plan = points.map((point) => this.#inPage(point)); this.draw(); }
+
+  // The path so far: points of the world.
+  setPath(points) { this.trail = points.map((point) => this.#inPage(point)); }
 
   clear() { this.trail = []; this.draw(); }
+
+  #inPage(point) { return this.axes.map((axis) => point[axis] ?? 0); }
 
   fit() {
     const isTable = this.axes[0] === 0 && this.axes[1] === 1;
@@ -45,6 +50,8 @@ export class SceneView {
     const bounds = [0, 1].map((k) => points.reduce(([a, b], p) => [Math.min(a, p[k]), Math.max(b, p[k])], [Infinity, -Infinity]));
     const [[x0, x1], [y0, y1]] = x1IsAbove(bounds) ? bounds : [[-1, 1], [-1, 1]];
     const margin = 0.04 * Math.max(x1 - x0, y1 - y0, 0.2);
+    // Side by side, or where the scene is wide one above the other.
+    if (this.canvas === this.canvas.parentElement?.firstChild) this.canvas.parentElement.classList.toggle("stacked", x1 - x0 > 1.2 * (y1 - y0));
     this.view = { x: (x0 + x1) / 2, y: (y0 + y1) / 2, w: x1 - x0 + 2 * margin, h: y1 - y0 + 2 * margin, zoom: 1 };
     this.draw();
   }
@@ -109,7 +116,7 @@ export class SceneView {
       drawContacts(pen, this.shapes.contacts, at, main.closed, ink);
     }
     if (main?.reference && this.options.reference) this.#ghost(pen, main, ink);
-    if (this.options.vision) for (const seen of main?.seen ?? []) pen.cross(this.axes.map((axis) => seen[axis] ?? 0), 7, ink.violet);
+    if (this.options.vision) for (const seen of main?.seen ?? []) pen.cross(this.#inPage(seen), 7, ink.violet);
     others.forEach((other, i) => other?.robot && drawOutline(pen, this.shapes.modules, (number) => this.#point(other.points, number), [ink.orange, ink.green, ink.violet][i % 3], 1.8));
     for (const overlay of this.overlays) overlay(pen, ink);
     c.restore();

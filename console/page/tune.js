@@ -22,15 +22,17 @@ export class Tune {
     const sessions = await (await get("/api/tuning")).json(), shown = this.session?.session;
     $("session").replaceChildren(...sessions.map(({ name, path }) => new Option(name, path)));
     $("session-empty").hidden = sessions.length > 0;
-    $("session-parts").hidden = !sessions.length;
+    $("session-parts").hidden = !sessions.length || !this.session;
     const beds = await (await get("/api/testbeds")).json();
     $("tune-beds").replaceChildren(...beds.map(({ name }) => new Option(name)));
     if (sessions.length) await this.show(sessions.some(({ path }) => path === shown) ? shown : sessions[0].path);
   }
 
   async show(path) {
-    try { this.session = await (await get("/api/tuning/session", { path })).json(); } catch (error) { this.session = null; $("session-facts").textContent = error.message; $("trials").replaceChildren(); for (const id of ["pareto", "parallel", "importance"]) $(id).replaceChildren(); return; }
+    if (!this.session) $("session-facts").textContent = "reading …";
+    try { this.session = await (await get("/api/tuning/session", { path })).json(); } catch (error) { this.session = null; $("session-parts").hidden = true; $("session-facts").textContent = error.message; return; }
     $("session").value = path;
+    $("session-parts").hidden = false;
     const { goals, trials, best, bed } = this.session, options = () => goals.map(({ label }, i) => new Option(label, i));
     const isSame = $("goal-x").options.length === goals.length;
     if (!isSame) { $("goal-x").replaceChildren(...options()); $("goal-y").replaceChildren(...options()); $("goal-y").selectedIndex = Math.min(1, goals.length - 1); }
