@@ -13,7 +13,7 @@ import pytest
 
 import granite as api
 from granite.rt.process.run_register import registered_runs
-from tests.support.console_pages import SILENCE_S, Running, waiting_run
+from tests.support.console_pages import Running, waiting_run
 from tests.support.console_server import Served, serving
 
 SIGNALS = ["truth.base_x_m", "operation.mode"]
@@ -131,10 +131,8 @@ def test_a_page_sees_operates_and_loses_a_run(console: tuple[Served, Running, in
     second.wait_for(control="mine")
     first.wait_for(control="other")
     # The page in control is closed: the run holds by itself.
-    closed = time.monotonic()
     second.link.close()
-    first.wait_for(mode="holding")
-    assert time.monotonic() - closed < SILENCE_S + 3.0  # on a busy machine; a benchmark has the time
+    first.wait_for(mode="holding")  # when, is measured by a benchmark
     assert "operator" in first.heard["status"]["cause"]
     # Nonsense is refused, and the page lives on.
     for text in ("", "[]", "{", '{"kind": "no"}', '{"kind": "ask"}', '{"kind": "control", "what": 1e999}', "9" * 3000):

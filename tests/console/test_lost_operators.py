@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 import granite as api
+from granite.config.errors import InputError
 from granite.rt.operator.client import Operator
-from tests.support.console_pages import SILENCE_S, chromium, until, waiting_run
+from tests.support.console_pages import SILENCE_S, chromium, until, wait_in_run, waiting_run
 
 pytestmark = pytest.mark.slow
-#: of a busy machine; python -m benchmarks console measures the time
-LATE_S = 3.0
 
 
 @pytest.fixture
@@ -37,6 +36,14 @@ def descendants(pid: int) -> list[int]:
     return [pid, *(found for child in children for found in descendants(int(child)))]
 
 
+def mode_of(operator: Operator) -> str:
+    """The mode of the run; none where a busy machine answers late."""
+    try:
+        return str(operator.ask("status")["mode"])
+    except InputError:
+        return ""
+
+
 @pytest.mark.parametrize("loss", ["closed", "asleep", "killed"])
 def test_a_run_holds_when_its_page_is_gone(console: Any, tmp_path: Path, loss: str):
     process, address = console
@@ -49,9 +56,11 @@ def test_a_run_holds_when_its_page_is_gone(console: Any, tmp_path: Path, loss: s
             page.click("#control")
             for do, wanted in (("arm", "armed"), ("start", "running")):
                 until(lambda do=do: page.is_enabled(f"[data-do={do}]"))
-                until(lambda do=do, wanted=wanted: _asked(page, do) and other.ask("status")["mode"] == wanted)
+                until(lambda do=do, wanted=wanted: _asked(page, do) and mode_of(other) == wanted)
             slept = [pid for pid in descendants(os.getpid()) if pid not in before and _is_browser(pid)]
-            began = time.monotonic()
+            # A page that is there keeps the run going; how soon it holds is measured by benchmarks console_stops.
+            wait_in_run(page, 1.5 * SILENCE_S)
+            assert mode_of(other) == "running"
             if loss == "closed":
                 page.close()
             elif loss == "asleep":
@@ -61,8 +70,7 @@ def test_a_run_holds_when_its_page_is_gone(console: Any, tmp_path: Path, loss: s
                 process.kill()
             try:
                 # Another client with another key polls meanwhile: it hides nothing.
-                until(lambda: other.ask("status")["mode"] == "holding", SILENCE_S + LATE_S)
-                assert time.monotonic() - began > 0.4
+                until(lambda: mode_of(other) == "holding")
                 assert other.ask("status")["cause"] == "operator_lost"
                 if loss == "killed":
                     until(lambda: page.inner_text("#mode").lower() == "lost")

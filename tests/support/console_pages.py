@@ -19,7 +19,10 @@ from tests.support.foxglove_client import free_port
 from tests.support.operator_clients import free_address
 from tests.support.unhurried import LIMITS
 
-SILENCE_S = 1.0
+#: ten signs of life of a page, which a busy machine delays
+SILENCE_S = 5.0
+#: of a run, which a test ends before: as long as a plan is made for
+DURATION_S = 300.0
 #: nothing of it asks another host
 ARGUMENTS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
@@ -35,7 +38,7 @@ class Running(threading.Thread):
         operator = {"operator.address": free_address(), "operator.silence_s": SILENCE_S}
         # Beside a browser on a busy machine many ticks are late: arming would be refused.
         patient = {"safety.burst_overruns": 200}
-        self.bed = api.load("free-flyer", {"loop.duration_s": 60.0, **operator, **LIMITS, **patient, **changes})
+        self.bed = api.load("free-flyer", {"loop.duration_s": DURATION_S, **operator, **LIMITS, **patient, **changes})
         self.log, self.summary = log, {}
 
     def run(self) -> None:
@@ -94,7 +97,13 @@ def _is_foreign(url: str, served: Served) -> bool:
     return not url.startswith((f"http://{served.host}/", f"ws://{served.host}/", "data:", "blob:"))
 
 
-def until(holds: Any, limit_s: float = 60.0) -> None:
+def wait_in_run(page: Any, seconds: float) -> None:
+    """Until the run has gone on for so long by its own clock, as the page shows it."""
+    end = page.evaluate("() => granite.live.status.t_s") + seconds
+    until(lambda: page.evaluate("() => granite.live.status.t_s") >= end)
+
+
+def until(holds: Any, limit_s: float = 120.0) -> None:
     """Wait; a page that forbids eval can't be waited for by Playwright's own strings."""
     end = time.monotonic() + limit_s
     while not holds():
