@@ -136,7 +136,7 @@ class CameraProcedure(DeviceProcedure):
         points = sum(len(view.points) for view in views)
         return CalibrationFit(
             self._numbers(), calibration.numbers, calibration.covariance, calibration.freedom, points, (arrows,), notes,
-            self._kept(calibration.view),
+            self._kept(calibration.view, *calibration.offsets()),
         )  # fmt: skip
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
@@ -174,8 +174,8 @@ class CameraProcedure(DeviceProcedure):
         plane = (FittedKey(f"{self.of}.view.homography.{i}", unit) for i, unit in enumerate(units))
         return (*distortion, *plane)
 
-    def _kept(self, view: PlaneView) -> tuple[tuple[FittedKey, float], ...]:
-        """Numbers of the view that were not fitted."""
+    def _kept(self, view: PlaneView, position: float, heading: float) -> tuple[tuple[FittedKey, float], ...]:
+        """Numbers of the view that were not fitted, and the unknown offset of a pose."""
         x, y = view.lens.centre
         of = f"{self.of}.view"
         return (
@@ -185,6 +185,8 @@ class CameraProcedure(DeviceProcedure):
             (FittedKey(f"{of}.distortion.4", "1"), 0.0),
             (FittedKey(f"{of}.homography.8", "1"), 1.0),
             (FittedKey(f"{of}.residual_px", "pixel"), view.residual),
+            (FittedKey(f"{of}.position_offset_m", "m"), position),
+            (FittedKey(f"{of}.heading_offset_rad", "rad"), heading),
         )
 
     def _span(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
@@ -29,6 +30,9 @@ class ViewTable(Table):
     homography: tuple[float, float, float, float, float, float, float, float, float]
     #: root mean square of the calibration
     residual_px: NotNegative = 0.0
+    #: what it leaves unknown of a pose (one sigma, over the image): position, and heading
+    position_offset_m: NotNegative = 0.0
+    heading_offset_rad: NotNegative = 0.0  #: the same of the heading
 
 
 class PlateTable(Table):
@@ -114,6 +118,12 @@ class Camera(Vision):
         # Rows of an image run downwards, y of the table upwards.
         turned = (width * scale, 0.0, x, 0.0, -width * scale, y, 0.0, 0.0, 1.0)
         return ViewTable(focal_px=width, centre_px=((width - 1) / 2, (height - 1) / 2), homography=turned)
+
+    @property
+    def offsets(self) -> tuple[float, float, float]:
+        """Of its own table, and of the calibrated view."""
+        position = math.hypot(self.position_offset_m, self.calibrated.position_offset_m)
+        return position, position, math.hypot(self.heading_offset_rad, self.calibrated.heading_offset_rad)
 
     def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
         """x, y and heading, and one standard deviation of each."""

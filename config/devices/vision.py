@@ -10,7 +10,7 @@ from granite.config.base import Angle, Delay, Name, NotNegative, Positive, Proba
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device, repeat_chance
 from granite.config.errors import InputError, one_of
-from granite.config.measurement import Measurement
+from granite.config.measurement import Bias, Measurement
 from granite.config.modules import Module
 
 if TYPE_CHECKING:
@@ -85,6 +85,9 @@ class Vision(Device):
     latency_s: Delay = 0.03  #: mean time from exposure to arrival
     position_noise_m: NotNegative = 5e-4  #: noise of a position, one sigma
     heading_noise_rad: NotNegative = 1e-3  #: noise of a heading, one sigma
+    #: unknown constant offset of x and of y (one sigma), which the calibration of lens and plane leaves
+    position_offset_m: NotNegative = 0.0
+    heading_offset_rad: NotNegative = 0.0  #: the same of the heading
     #: how the simulated one differs from this data sheet
     simulated: VisionErrors = VisionErrors()
 
@@ -125,13 +128,21 @@ class Vision(Device):
         name = self.target(bed).name
         return Coordinate(f"{name}_x", "m"), Coordinate(f"{name}_y", "m"), Coordinate(f"{name}_heading", "rad")
 
+    @property
+    def offsets(self) -> tuple[float, float, float]:
+        """Unknown constant offset of x, y and heading (one sigma)."""
+        return self.position_offset_m, self.position_offset_m, self.heading_offset_rad
+
     def measurement(self, motion: Any) -> Measurement | None:
-        """The pose of the target."""
+        """The pose of the target, with the offset that the calibration leaves as a bias."""
         target = self.target(motion.bed)
         noise = self.position_noise_m, self.position_noise_m, self.heading_noise_rad
+        biases = tuple(Bias(i, offset) for i, offset in enumerate(self.offsets) if offset > 0)
         if target.is_root:
-            return Measurement(motion.q[motion.layout.root_q(target.module)], noise, angles=(2,))
-        return Measurement(motion.planar_pose(target.module.name, *target[1:3]), noise, angles=(2,))
+            expected = motion.q[motion.layout.root_q(target.module)]
+        else:
+            expected = motion.planar_pose(target.module.name, *target[1:3])
+        return Measurement(expected, noise, angles=(2,), biases=biases)
 
     def modules(self, bed: Testbed) -> tuple[str, ...]:
         """The one that it sees."""

@@ -19,12 +19,19 @@ measurement update is exact for it. An older frame is on the same line, extended
 
 A constant offset of the angle is not observable: it shifts estimate and measurement alike. It is no state of the
 filter; its variance is added to that of the angle in the reported deviation (a considered bias, as in a Schmidt-Kalman
-filter).
+filter). Where several sensors measure one angle the differences of their offsets are observable, so each offset is a
+state; and each sensor has the states of its own rate filter.
+
+Sensors of one joint are used one after the other. The first update also changes what is known of the state a period
+before, x_before, on which the next one depends:
+
+    K_before = cov(x_before, x_s) C^T S^-1
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -39,19 +46,28 @@ _VAN_LOAN = 4.0
 FIRST_RATE_DEVIATION = 0.05
 
 
+class Spread(NamedTuple):
+    """Covariance of the state, of the state a period before, and between them."""
+
+    P: ca.SX
+    both: ca.SX  #: cov(x, x_before)
+    P_before: ca.SX
+
+
 class Update(NamedTuple):
     """The measurement update that a covariance allows."""
 
     K: ca.SX  #: Kalman gain
+    K_before: ca.SX  #: that of the state a period before
     sigma: ca.SX  #: standard deviation of the innovation of angle and rate
-    P: ca.SX  #: covariance after it
+    after: Spread
 
 
 class JointFilter(NamedTuple):
     """One period of a joint: x becomes F x + G acceleration (prediction, zero-order hold), P becomes F P F^T + Q.
 
     Then, with a new frame, x becomes x + K (measured - C x_s); measured - C x_s is the innovation. x is angle and rate,
-    followed by the two states of the rate filter where the sensor has one.
+    followed by the two states of the rate filter of each sensor that has one, and by the offsets of the angles.
     """
 
     F: Array
@@ -69,37 +85,71 @@ class JointFilter(NamedTuple):
         """The covariance a period later."""
         return ca.DM(self.F) @ P @ ca.DM(self.F).T + ca.DM(self.Q)
 
-    def update(self, P_before: ca.SX, s: ca.SX) -> Update:
-        """Gain, standard deviation of the innovation, and covariance after a frame (Joseph form, stays symmetric).
+    def spread(self, P_before: ca.SX) -> Spread:
+        """After the prediction from this covariance."""
+        return Spread(self.predicted(P_before), ca.DM(self.F) @ P_before, P_before)
+
+    def update(self, spread: Spread, s: ca.SX) -> Update:
+        """Gains, standard deviation of the innovation, and covariances after a frame (Joseph form, stays symmetric).
 
         Parameters
         ----------
-        P_before
-            Covariance a period before.
+        spread
+            Before it.
         s
             Age of the frame in periods.
         """
-        C, R, P, both = ca.DM(self.C), ca.DM(self.R), self.predicted(P_before), ca.DM(self.F) @ P_before
+        C, R, (P, both, P_before) = ca.DM(self.C), ca.DM(self.R), spread
         S = C @ ((1 - s) ** 2 * P + s * (1 - s) * (both + both.T) + s**2 * P_before) @ C.T + R
         K = ((1 - s) * P + s * both) @ C.T @ ca.inv(S)
+        K_before = ((1 - s) * both.T + s * P_before) @ C.T @ ca.inv(S)
         rest, rest_before = ca.DM.eye(len(self.F)) - (1 - s) * K @ C, -s * K @ C
         mixed = rest @ both @ rest_before.T
         after = rest @ P @ rest.T + mixed + mixed.T + rest_before @ P_before @ rest_before.T + K @ R @ K.T
-        return Update(K, ca.sqrt(ca.diag(S)), (after + after.T) / 2)
+        known_before = P_before - K_before @ S @ K_before.T
+        known = Spread((after + after.T) / 2, both - K @ S @ K_before.T, known_before)
+        return Update(K, K_before, ca.sqrt(ca.diag(S)), known)
 
 
-def first_covariance(sensors: JointDevice) -> Array:
-    """The covariance with the first frame, column by column."""
-    angle, rate = np.diag(_noise(sensors)) if sensors.has_angles else (0.0, _noise(sensors).item())
-    unknown = FIRST_RATE_DEVIATION**2
-    return np.diag([angle, unknown, unknown, rate] if sensors.has_rate_filter else [angle, rate]).ravel()
+def angle_offset(sensors: JointDevice) -> float:
+    """Unknown offset of the angles (one sigma) [rad]."""
+    return sensors.angle_offset_rad if isinstance(sensors, JointSensors) else 0.0
+
+
+def offset_devices(sensors: Sequence[JointDevice]) -> list[int]:
+    """Of the sensors of one joint, those whose offset is a state: where several measure the angle."""
+    is_several = sum(device.has_angles for device in sensors) > 1
+    return [i for i, device in enumerate(sensors) if is_several and angle_offset(device) > 0]
+
+
+def first_covariance(sensors: Sequence[JointDevice]) -> Array:
+    """The covariance with the first frames of the sensors of a joint, column by column."""
+    unknown, noises = FIRST_RATE_DEVIATION**2, [np.diag(_noise(device)) for device in sensors]
+    angle = noises[0].item(0) if sensors[0].has_angles else 0.0
+    variances = [angle, unknown if sensors[0].has_rate_filter else noises[0].item(-1)]
+    for device, noise in zip(sensors, noises, strict=True):
+        if device.has_rate_filter:
+            variances += [unknown, noise.item(-1)]
+    offsets, n = offset_devices(sensors), len(variances)
+    variances += [angle_offset(sensors[i]) ** 2 for i in offsets]
+    P = np.diag(variances)
+    if 0 in offsets:  # the first angle is that of the first sensor
+        i = n + offsets.index(0)
+        P[0, 0] += P[i, i]
+        P[0, i] = P[i, 0] = -P[i, i]
+    return P.ravel()
 
 
 def joint_filter(sensors: JointDevice, process_noise: float, period: float) -> JointFilter:
     """The Kalman filter of these sensors; process noise as density [rad/s^2/sqrt(Hz)]."""
-    A, B, C = _continuous(sensors.filter_a_rad_s, sensors.filter_b_rad_s)
+    return joint_filters([sensors], process_noise, period)[0]
+
+
+def joint_filters(sensors: Sequence[JointDevice], process_noise: float, period: float) -> list[JointFilter]:
+    """The filter of a joint that all these sensors measure, as each of them sees it."""
+    A, B, outputs = _continuous(sensors)
     F, G, Q = _discretised(A, B, process_noise, period)
-    return JointFilter(F, G, Q, C if sensors.has_angles else C[1:], _noise(sensors))
+    return [JointFilter(F, G, Q, C, _noise(device)) for device, C in zip(sensors, outputs, strict=True)]
 
 
 def _noise(sensors: JointDevice) -> Array:
@@ -109,12 +159,23 @@ def _noise(sensors: JointDevice) -> Array:
     return np.diag([sensors.angle_noise_rad**2 + step**2 / 12 + 1e-16, sensors.rate_noise_rad_s**2 + 1e-16])
 
 
-def _continuous(a: float, b: float) -> tuple[Array, Array, Array]:
-    """State matrix, input column and output matrix; without a filter the rate itself is measured."""
-    if not (a > 0 and b > 0):
-        return np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([0.0, 1.0]), np.eye(2)
-    A = np.array([[0.0, 1, 0, 0], [0, 0, 0, 0], [0, a, -a, 0], [0, 0, b, -b]])
-    return A, np.array([0.0, 1, 0, 0]), np.array([[1.0, 0, 0, 0], [0, 0, 0, 1]])
+def _continuous(sensors: Sequence[JointDevice]) -> tuple[Array, Array, list[Array]]:
+    """State matrix, input column, and output matrix of each; without a filter the rate itself is measured."""
+    filtered = [2 if device.has_rate_filter else 0 for device in sensors]
+    offsets = offset_devices(sensors)
+    n = 2 + sum(filtered) + len(offsets)
+    A, B, outputs, first = np.zeros((n, n)), np.zeros(n), [], 2
+    A[0, 1] = B[1] = 1.0
+    for i, device in enumerate(sensors):
+        C, a, b = np.zeros((2, n)), device.filter_a_rad_s, device.filter_b_rad_s
+        C[0, 0] = C[1, first + 1 if filtered[i] else 1] = 1.0
+        if filtered[i]:
+            A[first, [1, first]], A[first + 1, [first, first + 1]] = (a, -a), (b, -b)
+        if i in offsets:
+            C[0, n - len(offsets) + offsets.index(i)] = 1.0
+        outputs.append(C if device.has_angles else C[1:])
+        first += filtered[i]
+    return A, B, outputs
 
 
 def _discretised(A: Array, B: Array, density: float, period: float) -> tuple[Array, Array, Array]:

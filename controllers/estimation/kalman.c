@@ -43,7 +43,7 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
 {
     kalman_follow_grips(p, m, row);
     double torque[KALMAN_TORQUES + 1], opening[KALMAN_OPENINGS + 1], measured[KALMAN_MEASURED + 1];
-    double numbers[KALMAN_JOINTS + 2], *to = torque;
+    double numbers[KALMAN_JOINTS + 3], *to = torque;
     for (int i = 0; i < KALMAN_MOTORS; i++, to += KALMAN_TORQUES_OF[i - 1])
         copy(to, row + APPLIED_FRAME[KALMAN_MOTOR[i]] + FRAME_VALUES, KALMAN_TORQUES_OF[i]);
     to = opening;
@@ -75,8 +75,9 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
         age = age > 0 ? age : 0;
         numbers[i] = is_used ? 1 + (age < p->kalman_oldest[0] ? age : p->kalman_oldest[0]) : 0;
     }
-    numbers[KALMAN_JOINTS] = gate;
-    numbers[KALMAN_JOINTS + 1] = t >= m->kalman_observe_from[0];
+    numbers[KALMAN_JOINTS] = p->kalman_gate[0];
+    numbers[KALMAN_JOINTS + 1] = gate;
+    numbers[KALMAN_JOINTS + 2] = t >= m->kalman_observe_from[0];
 
     double correction[KALMAN_N], unknown[KALMAN_UNKNOWN], x[KALMAN_X], covariances[KALMAN_COVARIANCES + 1];
     double steps[STEP * ROOTS + 1], reported[2 * KALMAN_N + 1];
@@ -96,14 +97,16 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
 }
 
 /* Start x at the first frame of a joint sensor, the rate filters settled. */
-static void kalman_begin_joint(struct memory *m, int i, const double *values)
+static void kalman_begin_joint(struct memory *m, int i, double age, const double *values)
 {
     int first_rate = KALMAN_JOINT_FIRST_RATE[i], extra = KALMAN_JOINT_EXTRA[i];
     for (int k = KALMAN_FIRST_KNOWN[i]; k < KALMAN_FIRST_KNOWN[i + 1]; k++) {
         double rate = values[first_rate + KALMAN_KNOWN_INDEX[k]];
-        if (first_rate)
-            m->kalman_x[KALMAN_KNOWN_ANGLE[k]] = values[KALMAN_KNOWN_INDEX[k]];
-        m->kalman_x[KALMAN_N + KALMAN_KNOWN_ANGLE[k]] = rate;
+        if (KALMAN_KNOWN_BEGINS[k]) {
+            if (first_rate)
+                m->kalman_x[KALMAN_KNOWN_ANGLE[k]] = values[KALMAN_KNOWN_INDEX[k]] + age * rate;
+            m->kalman_x[KALMAN_N + KALMAN_KNOWN_ANGLE[k]] = rate;
+        }
         for (int e = 0; e < KALMAN_JOINT_N_EXTRA[i]; e++)
             m->kalman_x[extra++] = rate;
     }
@@ -137,7 +140,7 @@ static int kalman_estimate(const struct parameters *p, struct memory *m, const s
             if (m->joint_number[i])
                 copy(m->kalman_innovation + KALMAN_JOINT_SIGNAL[i], innovations, size);
             else
-                kalman_begin_joint(m, i, frame + FRAME_VALUES);
+                kalman_begin_joint(m, i, t > frame[FRAME_T] ? t - frame[FRAME_T] : 0, frame + FRAME_VALUES);
             m->joint_number[i] = frame[FRAME_NUMBER];
             m->joint_taken[i] = frame[FRAME_T];
         } else if (!m->joint_number[i]) {

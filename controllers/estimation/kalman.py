@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import accumulate
 from math import inf, isfinite, nan
 from pathlib import Path
@@ -22,9 +23,16 @@ from granite.config.parts import PartTable, find
 from granite.config.records import NOTHING, Array, Frame, Sample, State
 from granite.config.tunable import Tunable
 from granite.controllers.estimation.disturbance import DisturbanceTable
-from granite.controllers.estimation.joint_filter import first_covariance, joint_filter
+from granite.controllers.estimation.joint_filter import joint_filters
 from granite.controllers.estimation.measured_modes import MeasuredModes, mode_indices
-from granite.controllers.estimation.prediction import known_joints, n_covariances, n_extra, n_states, prediction
+from granite.controllers.estimation.prediction import (
+    first_covariances,
+    joint_groups,
+    known_joints,
+    n_extra,
+    n_states,
+    prediction,
+)
 from granite.controllers.estimation.root_filter import RootFilters
 from granite.controllers.estimation.root_sensors import measured_roots
 from granite.controllers.estimation.thruster_faults import ThrusterFaultTable
@@ -65,6 +73,10 @@ class KalmanEstimator:
         joint_rad_s2_per_rthz: Positive = 0.2  #: process noise of joints
         #: at least, of a base whose rate a gyro measures: reactions to what the model of the joints does not explain
         measured_rotation_rad_s2_per_rthz: Positive = 1e-2
+        #: error of the model by which the deviations of poses and rates are stated, where it is less than the process
+        #: noise: that is a margin for faults and for forces that the model does not have
+        stated_translation_m_s2_per_rthz: Positive | None = None
+        stated_rotation_rad_s2_per_rthz: Positive | None = None  #: the same of headings
         #: of modules whose bases or bodies differ
         modules: dict[Name, ModuleNoise] = Field(default_factory=dict)
         disturbance: DisturbanceTable = DisturbanceTable()  #: observer of unknown forces and torques
@@ -72,7 +84,8 @@ class KalmanEstimator:
 
         def tunable(self, bed: Any) -> tuple[Tunable, ...]:
             """The process noise, within two decades."""
-            usual = {name: field.default for name, field in type(self).model_fields.items() if name.endswith("rthz")}
+            fields = type(self).model_fields.items()
+            usual = {name: field.default for name, field in fields if name.endswith("rthz") and field.default}
             return tuple(Tunable(name, value / 10, value * 10) for name, value in usual.items())
 
     def __init__(self, options: Options, model: ControlModel) -> None:
@@ -89,24 +102,27 @@ class KalmanEstimator:
         self._innovation = np.full(at, np.nan)
         joints = _joint_sensors(model)
         self._joints: list[_JointReading] = []
-        #: covariances of the filters of all joints, column by column, device after device
-        self._joint_covariance: Array = np.zeros(0)
+        #: covariances of the filters of all joints, column by column, group after group
+        self._joint_covariance: Array = first_covariances(model, joints)
+        groups = joint_groups(model, joints)
+        first_sensor = {i: group.devices[0] for group in groups for i in group.coordinates}
         first_extra, first = 2 * model.n, 0
         for name, sensors in joints.items():
             known, size = known_joints(model, sensors), sensors.n_signals * len(sensors.joints)
-            reading = _JointReading(names.index(name), known, model.n, first_extra, n_extra(sensors))
+            begins = [first_sensor[i] == name for _, i in known]
+            reading = _JointReading(names.index(name), known, begins, model.n, first_extra, n_extra(sensors))
             reading.innovation, reading.signals = slice(first, first + size), signals[name]
             reading.first_rate = len(sensors.joints) if sensors.has_angles else 0
-            self._joint_covariance = np.concatenate([self._joint_covariance, first_covariance(sensors)])
             self._joints.append(reading)
             first_extra, first = first_extra + n_extra(sensors) * len(known), first + size
         #: of each device of joint sensors: number and time [s] of the newest frame used
         self._joint_number, self._joint_taken = np.zeros(len(joints)), np.full(len(joints), nan)
-        self._end_x = n_states(model, joints.values())
+        self._end_x = n_states(model, joints)
         self._end_deviation = self._end_x + 2 * self._n
-        self._end_covariances = self._end_deviation + n_covariances(joints.values())
+        self._end_covariances = self._end_deviation + len(self._joint_covariance)
         self._end_innovations = self._end_covariances + first
-        roots = measured_roots(model, _process_noise(options, model), options.measured_rotation_rad_s2_per_rthz)
+        process = _process_noise(options, model)
+        roots = measured_roots(model, process, options.measured_rotation_rad_s2_per_rthz, _stated(options, process))
         self._roots = RootFilters(roots, model.q, model.u, self._period)
         #: of each sensor of a root: its index among the sensors, and where its innovations stand
         self._root_sensors = [
@@ -166,9 +182,9 @@ class KalmanEstimator:
 
         def write() -> list[ca.Function]:
             noise = options.joint_rad_s2_per_rthz
-            filters = {name: (s, joint_filter(s, noise, self._period)) for name, s in joints.items()}
+            filters = [joint_filters(group.sensors(joints), noise, self._period) for group in groups]
             return [
-                prediction(model, filters, roots, offsets, unknown, gripped, f"prediction_{i}")
+                prediction(model, joints, filters, roots, offsets, unknown, gripped, f"prediction_{i}")
                 for i, gripped in enumerate(sets)
             ]
 
@@ -231,6 +247,7 @@ class KalmanEstimator:
                 "KALMAN_FIRST_KNOWN": [0, *accumulate(map(len, known))],
                 "KALMAN_KNOWN_INDEX": [index for pairs in known for index, _ in pairs],
                 "KALMAN_KNOWN_ANGLE": [angle for pairs in known for _, angle in pairs],
+                "KALMAN_KNOWN_BEGINS": [int(begins) for joint in self._joints for begins in joint.begins],
                 "KALMAN_MODE": self._modes.tolist(),
                 "KALMAN_ROOT_SIGNAL": [signals.start for _, signals in self._root_sensors],
                 "KALMAN_BIASED": self._biased,
@@ -308,7 +325,7 @@ class KalmanEstimator:
                 if self._joint_number[i]:
                     self._innovation[joint.signals] = self._innovations[joint.innovation]
                 else:
-                    joint.begin(frame, self._x)
+                    joint.begin(frame, max(t - frame.t, 0.0), self._x)
                 self._joint_number[i], self._joint_taken[i] = frame.number, frame.t
             elif not self._joint_number[i]:
                 # The model may be singular where no joint has been measured: nothing is predicted from there.
@@ -367,7 +384,7 @@ class KalmanEstimator:
             # The first frame of a sensor sets the state instead, after the prediction.
             is_used = updates and 0 < number < frame.number
             numbers.append(1 + min(max((t - frame.t) / self._period, 0.0), _OLDEST) if is_used else 0.0)
-        numbers += [gate, float(t >= self._observe_from[0])]
+        numbers += [self._gate_sigma, gate, float(t >= self._observe_from[0])]
         kernel = self._predictions[int(self._set[0])]
         x, deviation, covariances, innovations, correction, steps, unknown, disturbance = kernel.split(
             kernel.run(
@@ -393,22 +410,31 @@ class KalmanEstimator:
 class _JointReading:
     """Newest frame used of one device of joint sensors."""
 
-    def __init__(self, sensor: int, known: list[tuple[int, int]], n: int, first: int, n_extra: int) -> None:
-        """`first` is the index in x of the states of its rate filters, `n_extra` for each known joint."""
+    def __init__(
+        self, sensor: int, known: list[tuple[int, int]], begins: list[bool], n: int, first: int, n_extra: int
+    ) -> None:
+        """`begins`: whether its first frame sets angle and rate of each known joint. `first` is the index in x of the
+        states of its rate filters, `n_extra` for each known joint.
+        """
         self.sensor = sensor  #: its index among the sensors
         self.innovation = self.signals = slice(0)  #: its innovations in the prediction's results, and in the state
         self.first_rate = 0  #: index of the first rate in a frame: 0 where it has no angles
         self.known = known  #: index in the device, and index in u, of each joint that the model has
-        self._indices, self._angles = [j for j, _ in known], [i for _, i in known]
+        self.begins = begins
+        self._indices = [j for j, _ in known]
+        started = [(j, i) for (j, i), begins_it in zip(known, begins, strict=True) if begins_it]
+        self._started, self._angles = [j for j, _ in started], [i for _, i in started]
         self._rates = [n + i for i in self._angles]
         self.extra, self.n_extra = slice(first, first + n_extra * len(known)), n_extra
 
-    def begin(self, frame: Frame, x: Array) -> None:
-        """Start x at the first frame, the rate filters settled."""
+    def begin(self, frame: Frame, age: float, x: Array) -> None:
+        """Start x at the first frame, the rate filters settled; the joint has moved on since it was sampled."""
         rates = frame.values[self.first_rate :][self._indices]
+        started = frame.values[self.first_rate :][self._started]
         if self.first_rate:
-            x[self._angles] = frame.values[self._indices]
-        x[self._rates], x[self.extra] = rates, np.repeat(rates, self.n_extra)
+            x[self._angles] = frame.values[self._started] + age * started
+        x[self._rates] = started
+        x[self.extra] = np.repeat(rates, self.n_extra)
 
 
 def _thrust_ratio(frame: Frame, full: float) -> float:
@@ -442,6 +468,20 @@ def _process_noise(options: KalmanEstimator.Options, model: ControlModel) -> dic
     return noise
 
 
+def _stated(
+    options: KalmanEstimator.Options, process: Mapping[str, tuple[float, float, float]]
+) -> dict[str, tuple[float, float, float]]:
+    """Density of the acceleration for the deviations, by module; none where it is that of the filter."""
+    translation, rotation = options.stated_translation_m_s2_per_rthz, options.stated_rotation_rad_s2_per_rthz
+    if translation is None and rotation is None:
+        return {}
+    return {
+        name: (translation or density[0], translation or density[1], rotation or density[2])
+        for name, density in process.items()
+        if name not in options.modules
+    }
+
+
 def _refuse_missing_sensors(model: ControlModel) -> None:
     bed = model.bed
     sensed = [joint for sensors in bed.devices_of(JointDevice).values() for joint in sensors.joints]
@@ -451,8 +491,6 @@ def _refuse_missing_sensors(model: ControlModel) -> None:
             name = model.layout.name(module, joint.name)
             if name not in sensed:
                 raise InputError(f"no joint sensor measures '{name}'", key="devices", expected="one for every joint")
-            if sensed.count(name) > 1:
-                raise InputError(f"{sensed.count(name)} sensors measure '{name}'", key="devices", expected="one")
             if name not in with_angle and _matters(model, model.layout.joint_u(name)):
                 problem = f"nothing measures the angle of '{name}', on which the motion depends"
                 raise InputError(problem, key="devices", expected="a joint sensor; tachometers are for balanced wheels")

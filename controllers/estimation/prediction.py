@@ -20,14 +20,21 @@ the sensor shows the motion itself.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
 from granite.config.devices.joint_sensors import JointDevice, JointSensors
-from granite.controllers.estimation.joint_filter import JointFilter
+from granite.config.records import Array
+from granite.controllers.estimation.joint_filter import (
+    JointFilter,
+    Spread,
+    angle_offset,
+    first_covariance,
+    offset_devices,
+)
 from granite.controllers.estimation.root_filter import Root
 from granite.controllers.estimation.unknown_forces import UnknownForces
 from granite.controllers.model import ControlModel
@@ -35,13 +42,41 @@ from granite.mrds.dynamics import solve
 
 #: of contacts that hold a root, in masses of its module
 _STIFF = 1e3
-#: joint sensors with their filters
-Joints = Mapping[str, tuple[JointDevice, JointFilter]]
 
 
-def n_states(model: ControlModel, joints: Iterable[JointDevice]) -> int:
-    """Size of x."""
-    return 2 * model.n + sum(n_extra(sensors) * len(known_joints(model, sensors)) for sensors in joints)
+class JointGroup(NamedTuple):
+    """Joints that the same devices measure, the first of them with angles where one has any: one covariance for all."""
+
+    devices: tuple[str, ...]
+    coordinates: tuple[int, ...]  #: in u
+
+    def sensors(self, joints: Mapping[str, JointDevice]) -> list[JointDevice]:
+        """Of each joint, in turn."""
+        return [joints[name] for name in self.devices]
+
+
+def joint_groups(model: ControlModel, joints: Mapping[str, JointDevice]) -> list[JointGroup]:
+    """All joints that are measured, by the devices that do."""
+    measuring: dict[int, list[str]] = {}
+    for name in sorted(joints, key=lambda name: not joints[name].has_angles):
+        for _, i in known_joints(model, joints[name]):
+            measuring.setdefault(i, []).append(name)
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for name in joints:
+        for _, i in known_joints(model, joints[name]):
+            if measuring[i][0] == name:
+                groups.setdefault(tuple(measuring[i]), []).append(i)
+    return [JointGroup(devices, tuple(coordinates)) for devices, coordinates in groups.items()]
+
+
+def n_states(model: ControlModel, joints: Mapping[str, JointDevice]) -> int:
+    """Size of x: coordinates, velocities, states of rate filters device after device, offsets group after group."""
+    offsets = sum(len(offset_devices(g.sensors(joints))) * len(g.coordinates) for g in joint_groups(model, joints))
+    return _first_offset(model, joints) + offsets
+
+
+def _first_offset(model: ControlModel, joints: Mapping[str, JointDevice]) -> int:
+    return 2 * model.n + sum(n_extra(sensors) * len(known_joints(model, sensors)) for sensors in joints.values())
 
 
 def n_extra(sensors: JointDevice) -> int:
@@ -55,14 +90,15 @@ def known_joints(model: ControlModel, sensors: JointDevice) -> list[tuple[int, i
     return [(j, layout.joint_u(name)) for j, name in enumerate(sensors.joints) if name in layout.joints]
 
 
-def n_covariances(joints: Iterable[JointDevice]) -> int:
-    """Numbers in the covariances of the joint sensors, one matrix for each device."""
-    return sum((2 + n_extra(sensors)) ** 2 for sensors in joints)
+def first_covariances(model: ControlModel, joints: Mapping[str, JointDevice]) -> Array:
+    """The covariances with the first frames, one matrix for each group of joints."""
+    return np.concatenate([np.zeros(0), *(first_covariance(g.sensors(joints)) for g in joint_groups(model, joints))])
 
 
 def prediction(
     model: ControlModel,
-    joints: Joints,
+    joints: Mapping[str, JointDevice],
+    filters: Sequence[Sequence[JointFilter]],
     roots: Sequence[Root],
     offsets: Collection[int],
     unknown: UnknownForces,
@@ -74,13 +110,14 @@ def prediction(
     coordinates and velocities, covariances of the joints, innovations of the joint sensors, velocity correction, steps,
     memory of the unknown forces, disturbance).
 
-    `numbers` are 1 and its age in periods for each joint sensor whose frame is new, else 0; then the gate, and 1 if
-    unknown forces are observed. Innovations are in their standard deviations, those of unknown joints NaN; a frame with
-    one beyond the gate is not used. The offset of a joint's sensor is part of its deviation, but for the joints in
-    `offsets`, where it is estimated and taken off the frames. `steps` are the acceleration of each root, and the jump
-    of its rate at the end of the period, which `root_filter.py` needs.
+    `filters` are those of each group of joints, one for each of its devices. `numbers` are 1 and its age in periods for
+    each joint sensor whose frame is new, else 0; then the gate of sensors all of whose joints have another one, that of
+    the others, and 1 if unknown forces are observed. Innovations are in their standard deviations, those of unknown
+    joints NaN; a frame with one beyond the gate is not used. The offset of a joint's sensor is part of its deviation,
+    but for the joints in `offsets`, where it is estimated and taken off the frames. `steps` are the acceleration of
+    each root, and the jump of its rate at the end of the period, which `root_filter.py` needs.
     """
-    update = _update(model, joints, roots, offsets, gripped)
+    update = _update(model, joints, filters, roots, offsets, gripped)
     acceleration, n = model.acceleration_under(gripped), model.n
     # Without contacts everything is one expression; with them the contact set is a function of its own.
     symbol: Any = ca.SX if acceleration.is_a("SXFunction") else ca.MX
@@ -92,6 +129,16 @@ def prediction(
     a = acceleration(x[:n], x[n : 2 * n], torque, ca.DM(model.available) * opened, memory_after[:n])
     given = [x, torque, opening, *others, last, memory]
     return ca.Function(name, given, [*update.call([x, a, *others]), memory_after, disturbance])
+
+
+def _extras(model: ControlModel, joints: Mapping[str, JointDevice]) -> dict[tuple[str, int], range]:
+    """Entries of x that are states of rate filters, by device and joint."""
+    entries, first = {}, 2 * model.n
+    for name, sensors in joints.items():
+        for _, i in known_joints(model, sensors):
+            entries[name, i] = range(first, first + n_extra(sensors))
+            first += n_extra(sensors)
+    return entries
 
 
 def _moved_roots(model: ControlModel, gripped: frozenset[str], q: ca.SX) -> Iterator[tuple[list[int], ca.SX]]:
@@ -111,64 +158,99 @@ def _moved_roots(model: ControlModel, gripped: frozenset[str], q: ca.SX) -> Iter
             yield held, J
 
 
+class _Joint:
+    """A joint in an update: which entries of x it has, its state, and that a period before."""
+
+    def __init__(self, own: list[int], before: ca.SX, filters: JointFilter, a: ca.SX) -> None:
+        self.own, self.before = own, before
+        self.state = ca.DM(filters.F) @ before + ca.DM(filters.G) * a
+        self.rate = self.state[1]
+        #: of the rate, by measurements; of the angle, variance by the time of its frames
+        self.correction, self.late = ca.SX(0.0), ca.SX(0.0)
+        self.innovation = ca.SX(0, 1)
+
+
 def _update(
     model: ControlModel,
-    joints: Joints,
+    joints: Mapping[str, JointDevice],
+    filters: Sequence[Sequence[JointFilter]],
     roots: Sequence[Root],
     offsets: Collection[int],
     gripped: frozenset[str],
 ) -> ca.Function:
     """(x, acceleration, frames of the joint sensors, numbers, covariances) -> the results of `prediction`."""
-    n, period, devices = model.n, model.bed.loop.period_s, [sensors for sensors, _ in joints.values()]
-    x = ca.SX.sym("x", n_states(model, devices))
+    n, period, groups = model.n, model.bed.loop.period_s, joint_groups(model, joints)
+    x = ca.SX.sym("x", n_states(model, joints))
     a, measured = (
         ca.SX.sym("a", n),
-        ca.SX.sym("measured", sum(d.n_signals * len(d.joints) for d in devices)),
+        ca.SX.sym("measured", sum(d.n_signals * len(d.joints) for d in joints.values())),
     )
-    numbers = ca.SX.sym("numbers", len(joints) + 2)
-    before = ca.SX.sym("P_joints", n_covariances(devices))
+    numbers = ca.SX.sym("numbers", len(joints) + 3)
+    stored = ca.SX.sym("P_joints", len(first_covariances(model, joints)))
 
     after, deviation = ca.SX(x), ca.SX(np.full(2 * n, np.nan))
     for i in range(n):
         after[i] = x[i] + period * (x[n + i] + period / 2 * a[i])
         after[n + i] = x[n + i] + period * a[i]
     innovations, correction = ca.SX(np.full(measured.numel(), np.nan)), ca.SX.zeros(n)
-    covariances_after = ca.SX(0, 1)
-    first_value, first_extra, first_covariance = 0, 2 * n, 0
-    for k, (sensors, filters) in enumerate(joints.values()):
-        count, size = len(sensors.joints), len(filters.F)
-        offset, timing = 0.0, 0.0  # of angles, one standard deviation
-        if isinstance(sensors, JointSensors):
-            offset, timing = sensors.angle_offset_rad, sensors.time_deviation_s
-        stored = ca.reshape(before[first_covariance : first_covariance + size * size], size, size)
-        usable, age = numbers[k] > 0, numbers[k] - 1
-        P, update, known = filters.predicted(stored), filters.update(stored, age), known_joints(model, sensors)
-        updates = []
-        for j, i in known:
-            own = [i, n + i, *range(first_extra, first_extra + filters.n_extra)]
-            predicted = ca.DM(filters.F) @ x[own] + ca.DM(filters.G) * a[i]
-            values = [first_value + row * count + j for row in range(sensors.n_signals)]
-            innovation = measured[values] - ca.DM(filters.C) @ (predicted + age * (x[own] - predicted))
-            late = (predicted[1] * timing) ** 2
-            if timing > 0:
-                # One covariance serves all joints of the device: the angle of a fast one counts less.
-                S = update.sigma[0] ** 2
-                innovations[values] = innovation / ca.vertcat(ca.sqrt(S + late), update.sigma[1])
-                innovation = ca.vertcat(innovation[0] * (S / (S + late)), innovation[1])
-            else:
-                innovations[values] = innovation / update.sigma
-            for value in values:
-                usable = ca.logic_and(usable, ca.fabs(innovations[value]) <= numbers[-2])
-            updates.append((i, own, predicted, innovation, late))
-            first_extra += filters.n_extra
-        P = ca.if_else(usable, update.P, P)
-        for i, own, predicted, innovation, late in updates:
-            spread = P[0, 0] if i in offsets else P[0, 0] + offset**2
-            added = ca.if_else(usable, update.K @ innovation, np.zeros(size))
-            after[own], correction[i] = predicted + added, added[1]
-            deviation[i], deviation[n + i] = ca.sqrt(spread + late if timing > 0 else spread), ca.sqrt(P[1, 1])
-        covariances_after = ca.vertcat(covariances_after, ca.vec(P))
-        first_value, first_covariance = first_value + sensors.n_signals * count, first_covariance + size * size
+    extras, first, first_entry = _extras(model, joints), _first_offset(model, joints), 0
+    spreads: list[Spread] = []
+    states: list[list[_Joint]] = []
+    for group, of_group in zip(groups, filters, strict=True):
+        size, n_offsets = len(of_group[0].F), len(offset_devices(group.sensors(joints)))
+        P = ca.reshape(stored[first_entry : first_entry + size * size], size, size)
+        spreads.append(of_group[0].spread(P))
+        first_entry += size * size
+        states.append([])
+        for i in group.coordinates:
+            own = [i, n + i, *(k for name in group.devices for k in extras[name, i]), *range(first, first + n_offsets)]
+            states[-1].append(_Joint(own, x[own], of_group[0], a[i]))
+            first += n_offsets
+    first_value = 0
+    for k, (name, device) in enumerate(joints.items()):
+        usable, age, of_device = numbers[k] > 0, numbers[k] - 1, []
+        first_of_others = [group.devices[0] for group in groups if name in group.devices]
+        gate = numbers[-2] if name in first_of_others else numbers[-3]
+        columns = {i: j for j, i in known_joints(model, device)}
+        timing = device.time_deviation_s if isinstance(device, JointSensors) else 0.0
+        for g, group in enumerate(groups):
+            if name not in group.devices:
+                continue
+            this = filters[g][group.devices.index(name)]
+            update = this.update(spreads[g], age)
+            of_device.append((g, update))
+            for i, joint in zip(group.coordinates, states[g], strict=True):
+                values = [first_value + row * len(device.joints) + columns[i] for row in range(device.n_signals)]
+                innovation = measured[values] - ca.DM(this.C) @ (joint.state + age * (joint.before - joint.state))
+                if timing > 0:
+                    # One covariance serves all joints of the device: the angle of a fast one counts less.
+                    S, late = update.sigma[0] ** 2, (joint.rate * timing) ** 2
+                    innovations[values] = innovation / ca.vertcat(ca.sqrt(S + late), update.sigma[1])
+                    innovation = ca.vertcat(innovation[0] * (S / (S + late)), innovation[1])
+                    joint.late = late if name == group.devices[0] else joint.late
+                else:
+                    innovations[values] = innovation / update.sigma
+                for value in values:
+                    usable = ca.logic_and(usable, ca.fabs(innovations[value]) <= gate)
+                joint.innovation = innovation
+        for g, update in of_device:
+            size = update.K.size1()
+            for joint in states[g]:
+                added = ca.if_else(usable, update.K @ joint.innovation, np.zeros(size))
+                joint.state, joint.correction = joint.state + added, joint.correction + added[1]
+                if groups[g].devices[-1] != name:
+                    joint.before += ca.if_else(usable, update.K_before @ joint.innovation, np.zeros(size))
+            used = [ca.if_else(usable, new, old) for new, old in zip(update.after, spreads[g], strict=True)]
+            spreads[g] = Spread(*used)
+        first_value += device.n_signals * len(device.joints)
+    for group, spread, moved_joints in zip(groups, spreads, states, strict=True):
+        offset = angle_offset(group.sensors(joints)[0])
+        is_state = bool(offset_devices(group.sensors(joints)))
+        for i, joint in zip(group.coordinates, moved_joints, strict=True):
+            after[joint.own], correction[i] = joint.state, joint.correction
+            variance = spread.P[0, 0] if is_state or i in offsets else spread.P[0, 0] + offset**2
+            deviation[i], deviation[n + i] = ca.sqrt(variance + joint.late), ca.sqrt(spread.P[1, 1])
+    covariances_after = ca.vertcat(ca.SX(0, 1), *(ca.vec(spread.P) for spread in spreads))
     M = ca.substitute(model.mass_matrix, model.q, x[:n])
     for moved, J in _moved_roots(model, gripped, x[:n]):
         w = _STIFF * M[moved[0], moved[0]]
@@ -185,4 +267,4 @@ def _update(
             step[5] = 0
         steps = ca.vertcat(steps, step)
     found_now = [after, deviation, covariances_after, innovations, correction, steps]
-    return ca.Function("update", [x, a, measured, numbers, before], found_now)
+    return ca.Function("update", [x, a, measured, numbers, stored], found_now)

@@ -14,6 +14,12 @@ Frames come late and in any order. Every tick leaves a checkpoint: z, its covari
 put among the measurements by its time, and everything since the checkpoint before it is computed again
 (out-of-sequence by reprocessing, Bar-Shalom, *Estimation with Applications to Tracking and Navigation*, 2001).
 Covariances have only the entries that the sensors of the testbed couple.
+
+Process noise is a margin: it lets the filter follow forces that the model does not have, such as a fault or a slope.
+Where the model is better than that, P says too much: of a pose without any process noise 3/4 of its variance are left,
+of its rate 1/4. So the deviation may follow from another density of the same unit, the error that the model does have:
+a second covariance, propagated with that density under the gains of the first (Gelb, *Applied Optimal Estimation*,
+1974, 7.2). It changes no estimate.
 """
 
 from __future__ import annotations
@@ -74,6 +80,7 @@ class Root(NamedTuple):
     first: int | None  #: index of its x among the model's coordinates and of its rate in the velocities; None: fixed
     sensors: tuple[RootSensor, ...]
     process: tuple[float, float, float]  #: spectral density of the acceleration (one sigma)
+    stated: tuple[float, float, float] | None = None  #: the same for the reported deviations; None: that one
     offsets: tuple[JointOffset, ...] = ()
     has_rate: bool = False  #: whether a sensor measures the rate of its heading
     heading: float = 0.0  #: about the one it begins with, which sensors give within a turn [rad]
@@ -114,19 +121,18 @@ class RootKernels:
         #: sensors whose first frame starts the filter: those of the whole pose; every one of a fixed root
         self.starts = [
             root.first is None
-            or (
-                len(sensor.measurement.noise) >= POSE
-                and ca.sprank(ca.jacobian(h, z)[:POSE, :POSE]) == POSE
-                and not self._bias_rows[k]
-            )
+            or (len(sensor.measurement.noise) >= POSE and ca.sprank(ca.jacobian(h, z)[:POSE, :POSE]) == POSE)
             for k, (sensor, h) in enumerate(zip(root.sensors, self._expected, strict=True))
         ]
         jacobians = [np.array(ca.DM(ca.jacobian(h, z).sparsity(), 1)) for h in self._expected]
         self._lower = _pattern(self.n_z, self.n_pose, jacobians)
-        self.n_p = self._lower.nnz()
+        #: one covariance for the gains, and one for the deviations where these have a density of their own
+        self._densities = [root.process, *([root.stated] if root.stated and self.n_pose else [])]
+        self.n_p = self._lower.nnz() * len(self._densities)
         columns, rows = (np.array(part) for part in (self._lower.get_triplet()[1], self._lower.get_triplet()[0]))
         #: where the variances of pose and rate stand in P
-        self.diagonal = [int(np.flatnonzero((rows == i) & (columns == i))[0]) for i in range(self.n_z)]
+        first = self.n_p - self._lower.nnz()
+        self.diagonal = [first + int(np.flatnonzero((rows == i) & (columns == i))[0]) for i in range(self.n_z)]
 
         def write() -> list[ca.Function]:
             functions = [self._propagation(z)]
@@ -138,7 +144,7 @@ class RootKernels:
 
         given = [ca.Function("h", [z, x], [h]).serialize() for h in self._expected]
         described = [sensor.measurement._replace(expected=None) for sensor in root.sensors]
-        key = repr((root.first, root.process, root.offsets, described, given))
+        key = repr((root.first, self._densities, root.offsets, described, given))
         kernels = compile_once("root_filter", key, write)
         self.propagation: Kernel = kernels["propagation"]
         self.updates: list[Kernel] = [kernels[f"update_{k}"] for k in range(len(root.sensors))]
@@ -160,32 +166,35 @@ class RootKernels:
             h[row] += z[i]
         return h
 
-    def _packed(self, P: ca.SX) -> ca.SX:
-        """The entries of P that are kept, column by column."""
+    def _packed(self, covariances: Sequence[ca.SX]) -> ca.SX:
+        """The entries that are kept, column by column."""
         rows, columns = self._lower.get_triplet()
-        return ca.vertcat(*(P[i, j] for i, j in zip(rows, columns, strict=True)))
+        return ca.vertcat(*(P[i, j] for P in covariances for i, j in zip(rows, columns, strict=True)))
 
-    def _covariance(self, packed: ca.SX) -> ca.SX:
-        lower = ca.SX(self._lower, packed)
-        return lower + ca.tril(lower, False).T
+    def _covariances(self, packed: ca.SX) -> list[ca.SX]:
+        lower = [ca.SX(self._lower, part) for part in ca.vertsplit(packed, self._lower.nnz())]
+        return [part + ca.tril(part, False).T for part in lower]
 
     def _propagation(self, z: ca.SX) -> ca.Function:
         """(z, P, [time, acceleration, jump of the rate at the end]) -> z and P after that time."""
         packed, numbers = ca.SX.sym("P", self.n_p), ca.SX.sym("numbers", 1 + STEP)
         d, a, jump = numbers[0], numbers[1 : 1 + POSE], numbers[1 + POSE :]
-        after, F, Q = ca.SX(z), ca.SX.eye(self.n_z), ca.SX(self.n_z, self.n_z)
+        after, F, covariances = ca.SX(z), ca.SX.eye(self.n_z), []
         if self.n_pose:
             x, v = z[:POSE], z[POSE : 2 * POSE]
             after[: 2 * POSE] = ca.vertcat(x + d * (v + d / 2 * a), v + d * a + jump)
-        for i, density in enumerate(self.root.process[: self.n_pose]):
+        for i in range(self.n_pose):
             F[i, POSE + i] = d
-            s = density**2
-            Q[i, i], Q[POSE + i, POSE + i] = s * d * d * d / 3, s * d
-            Q[i, POSE + i] = Q[POSE + i, i] = s * d * d / 2
-        for i, bias in enumerate(self.biases, self.first_bias):
-            Q[i, i] = bias.walk**2 * d
-        P = F @ self._covariance(packed) @ F.T + Q
-        return ca.Function("propagation", [z, packed, numbers], [after, self._packed(P)])
+        for P, densities in zip(self._covariances(packed), self._densities, strict=True):
+            Q = ca.SX(self.n_z, self.n_z)
+            for i, density in enumerate(densities[: self.n_pose]):
+                s = density**2
+                Q[i, i], Q[POSE + i, POSE + i] = s * d * d * d / 3, s * d
+                Q[i, POSE + i] = Q[POSE + i, i] = s * d * d / 2
+            for i, bias in enumerate(self.biases, self.first_bias):
+                Q[i, i] = bias.walk**2 * d
+            covariances.append(F @ P @ F.T + Q)
+        return ca.Function("propagation", [z, packed, numbers], [after, self._packed(covariances)])
 
     def _update(self, k: int, z: ca.SX, x: ca.SX, n: int) -> ca.Function:
         """(z, P, state of the model, time from then, acceleration, deviations of the model's coordinates, measured,
@@ -194,7 +203,8 @@ class RootKernels:
         m = len(measurement.noise)
         packed, a, deviation = ca.SX.sym("P", self.n_p), ca.SX.sym("a", POSE), ca.SX.sym("deviation", n)
         measured, variance, gate = ca.SX.sym("measured", m), ca.SX.sym("variance", m), ca.SX.sym("gate")
-        H, P = ca.jacobian(h, z), self._covariance(packed)
+        H, covariances = ca.jacobian(h, z), self._covariances(packed)
+        P = covariances[0]
         joints, since = ca.jacobian(h, x[:n]), ca.SX.sym("since")
         R = ca.SX(variance)
         if joints.nnz():
@@ -214,11 +224,12 @@ class RootKernels:
             within = ca.logic_and(within, ca.fabs(sigmas[i]) <= gate)
         after = ca.SX(z)
         for i in range(m):
+            P = covariances[0]
             gain = P @ H[i, :].T / (H[i, :] @ P @ H[i, :].T + R[i])
             after = after + gain @ (innovation[i] - H[i, :] @ (after - z))
             rest = ca.SX.eye(self.n_z) - gain @ H[i, :]
-            P = rest @ P @ rest.T + gain @ R[i] @ gain.T
-        results = [ca.densify(after), self._packed(P), sigmas, within]
+            covariances = [rest @ P @ rest.T + gain @ R[i] @ gain.T for P in covariances]
+        results = [ca.densify(after), self._packed(covariances), sigmas, within]
         if joints.nnz():  # the joints moved on until the end of the period, whose state x is
             results = ca.substitute(results, [x], [ca.vertcat(x[:n] + since * x[n:], x[n:])])
         return ca.Function(f"update_{k}", [z, packed, x, since, a, deviation, measured, variance, gate], results)
@@ -247,7 +258,8 @@ class RootKernels:
             P[:POSE, 2 * POSE :], P[2 * POSE :, :POSE] = shared, shared.T
             for i in range(POSE, 2 * POSE):
                 P[i, i] = FIRST_RATE_DEVIATION**2
-        return ca.Function(f"start_{k}", [x, measured, variance, heading], [first, ca.densify(self._packed(P))])
+        covariances = ca.densify(self._packed([P] * len(self._densities)))
+        return ca.Function(f"start_{k}", [x, measured, variance, heading], [first, covariances])
 
     def _first_pose(self, k: int, z: ca.SX, x: ca.SX, measured: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """The pose by Newton's method; the inverse of dh/dpose; and dh/d(biases, offsets), there."""

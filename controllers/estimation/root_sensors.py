@@ -22,7 +22,10 @@ _PATIENCE = 0.7
 
 
 def measured_roots(
-    model: ControlModel, process: Mapping[str, tuple[float, float, float]], measured_rotation: float
+    model: ControlModel,
+    process: Mapping[str, tuple[float, float, float]],
+    measured_rotation: float,
+    stated: Mapping[str, tuple[float, float, float]],
 ) -> list[Root]:
     """Every floating root that the controller knows with its sensors, and every fixed one that has some.
 
@@ -34,6 +37,8 @@ def measured_roots(
         Density of the acceleration of each root, by module.
     measured_rotation
         At least this density of the rotation, where a sensor measures its rate.
+    stated
+        Density from which the deviations follow, of the roots that have one of their own.
 
     Raises
     ------
@@ -77,6 +82,7 @@ def measured_roots(
             for i, deviation in offsets.items()
             if any(_depends(s.measurement, model, [i]) for s in known)
         ]
+        _refuse_several_offsets(model, estimated)
         density, has_rate, heading, patience = (0.0, 0.0, 0.0), False, 0.0, math.inf
         if at is not None:
             density, has_rate = process[name], any(_depends_on(s.measurement, model.u[at + 2]) for s in known)
@@ -87,7 +93,8 @@ def measured_roots(
             heading = model.bed.simulation.initial.get(key, 0.0)
             poses = [sensor.name for sensor in known if _determines(sensor.measurement, model, at)]
             patience = _PATIENCE * min(map(model.bed.age_limit, poses))
-        measured.append(Root(name, at, tuple(known), density, tuple(estimated), has_rate, heading, patience))
+        root = Root(name, at, tuple(known), density, stated.get(name), tuple(estimated), has_rate, heading, patience)
+        measured.append(root)
     return measured
 
 
@@ -99,6 +106,17 @@ def _joint_offsets(model: ControlModel) -> dict[int, float]:
         for joint in device.joints
         if joint in model.layout.joints and device.angle_offset_rad > 0
     }
+
+
+def _refuse_several_offsets(model: ControlModel, offsets: Iterable[JointOffset]) -> None:
+    """The offset of one sensor is found by the sensors of the root, or those of several by each other."""
+    sensed = [joint for device in model.bed.devices_of(JointSensors).values() for joint in device.joints]
+    joints = {model.layout.joint_u(joint): joint for joint in sensed if joint in model.layout.joints}
+    for offset in offsets:
+        joint = joints[offset.coordinate]
+        if sensed.count(joint) > 1:
+            problem = f"{sensed.count(joint)} sensors measure the angle of '{joint}', on which a pose depends"
+            raise InputError(problem, key="devices", expected="one where a target behind the joint is seen")
 
 
 def _modules_of_offsets(measurement: Measurement, model: ControlModel, offsets: Mapping[int, float]) -> list[str]:
@@ -148,6 +166,6 @@ def _depends_on(measurement: Measurement, symbols: ca.SX) -> bool:
 def _determines(measurement: Measurement, model: ControlModel, at: int) -> bool:
     """Whether one frame of the sensor gives the whole pose, which the filter starts with."""
     expected = ca.SX(measurement.expected)
-    if len(measurement.noise) < POSE or measurement.biases:
+    if len(measurement.noise) < POSE:
         return False
     return bool(ca.sprank(ca.jacobian(expected[:POSE], model.q[at : at + POSE])) == POSE)

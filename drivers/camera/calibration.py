@@ -26,6 +26,9 @@ FEWEST = 20
 _LINE = 0.02
 #: numbers of the lens, before those of the homography: k1, k2, p1, p2
 OF_LENS = 4
+#: where the uncertainty of poses is taken: so many pixels each way, without the edge; side of a square body with four
+#: targets there, as a part of the width
+_GRID, _EDGE, _BODY = 5, 0.1, 0.1
 #: standard deviations of weak priors, which matter only where the points do not determine a number
 _PRIOR = np.array([0.5, 0.5, 0.05, 0.05])
 #: of a number, for derivatives
@@ -59,6 +62,30 @@ class Calibration(NamedTuple):
         J = _derivatives(points, self.numbers)
         variance = np.einsum("ij,jk,ik->i", J, self.covariance, J).reshape(-1, 2)
         return np.asarray(np.sqrt(variance.mean(axis=1)))
+
+    def offsets(self) -> tuple[float, float]:
+        """What is left unknown of a pose (one sigma), over the image: x or y [m], and heading [rad]."""
+        width, height = self.view.size
+        edges = (np.linspace(_EDGE * size, (1 - _EDGE) * size, _GRID) for size in (width, height))
+        middles = np.array([axis.ravel() for axis in np.meshgrid(*edges)]).T
+        corners = _BODY * width / 2 * np.array([(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)])
+        pixels = (middles[:, np.newaxis] + corners).reshape(-1, 2)
+
+        def points(numbers: Array) -> Array:
+            placed = view_from(numbers, self.view.lens, self.view.size).to_plane(pixels)
+            return np.asarray(placed @ np.array([1.0, 1.0j])).reshape(len(middles), len(corners))
+
+        body = points(self.numbers)
+        arm = body - body.mean(axis=1, keepdims=True)
+
+        def moved(numbers: Array) -> Array:
+            shift = points(numbers) - body
+            turn = (shift * arm.conj()).imag.sum(axis=1) / (abs(arm) ** 2).sum(axis=1)
+            return np.concatenate([shift.mean(axis=1).real, shift.mean(axis=1).imag, turn])
+
+        J = _derivatives(moved, self.numbers)
+        x, y, heading = np.einsum("ij,jk,ik->i", J, self.covariance, J).reshape(3, -1).mean(axis=1)
+        return float(np.sqrt((x + y) / 2)), float(np.sqrt(heading))
 
 
 def calibrate(

@@ -94,16 +94,20 @@ def agreement(bed: Testbed, estimator: Estimator, samples: Sequence[Sample]) -> 
 
 
 def _agreements(bed: Testbed, samples: Sequence[Sample], ready: Sequence[State]) -> Iterator[CheckResult]:
-    """A gyro agrees with the rate that the estimate has from the poses."""
+    """A gyro, less its estimated bias, agrees with the rate that the estimate has from the poses."""
+    first = 0
     names, later = [c.name for c in bed.known.velocities], samples[len(samples) // 2 :]
     for i, (name, device) in enumerate(bed.sensors.items()):
         signals = [c.name for c in device.signals(bed)]
+        bias, first = slice(first, first + len(signals)), first + len(signals)
         for signal, coordinate, most in device.agreements(bed):
             if coordinate not in names:
                 continue
             measured = np.mean([sample.frames[i].values[signals.index(signal)] for sample in later])
             estimated = np.mean([state.u[names.index(coordinate)] for state in ready[len(ready) // 2 :]])
-            off, unit = float(measured - estimated), device.signals(bed)[signals.index(signal)].unit
+            biases = np.nan_to_num(ready[-1].bias[bias]) if len(ready[-1].bias) else np.zeros(len(signals))
+            off = float(measured - biases[signals.index(signal)] - estimated)
+            unit = device.signals(bed)[signals.index(signal)].unit
             text = f"{signal} differs from the rate of {coordinate} by {off:.3g} {unit}, limit {most:g}"
             yield CheckResult(name, "agrees with the estimate", abs(off) <= most, text)
 

@@ -35,7 +35,7 @@ _REPORTED = 0.01
 class Limits:
     """The limits of a testbed, in the order of their check.
 
-    `check` is (values of the sensors' frames, stamps, reported set points, ages, q, u, innovation, correction,
+    `check` is (values of the sensors' frames, stamps, reported set points, ages, q, u, innovation, bias, correction,
     disturbance, faults; q, u and a of the reference; acceleration, force, wrench and recorded numbers of the demand;
     set points, thrust, memory) -> 1 if all limits hold, else 0; and the memory after the tick. `stamps` are the time of
     the tick, then time and number of each sensor's frame. `broken` takes the same.
@@ -43,11 +43,11 @@ class Limits:
 
     def __init__(self, bed: Testbed) -> None:
         n_q, n_u, n_sensors = len(bed.known.positions), len(bed.known.velocities), len(bed.sensors)
-        measured, setpoints, applied, innovation = (
+        measured, setpoints, applied, innovation, bias = (
             {name: ca.SX.sym(f"{what}_{name}", len(device.signals(bed))) for name, device in devices.items()}
             for what, devices in (
                 ("measured", bed.sensors), ("setpoint", bed.actuators), ("applied", bed.actuators),
-                ("innovation", bed.sensors),
+                ("innovation", bed.sensors), ("bias", bed.sensors),
             )
         )  # fmt: skip
         stamps, ages = ca.SX.sym("stamps", 1 + 2 * n_sensors), ca.SX.sym("ages", n_sensors)
@@ -59,8 +59,8 @@ class Limits:
         faults = ca.SX.sym("faults", len(bed.thrusters))
         wrench, thrust = ca.SX.sym("wrench", len(wrenches(bed))), ca.SX.sym("thrust", len(bed.thrusters))
         seen = MonitorInputs(
-            stamps[0], stamps[1::2], stamps[2::2], measured, innovation, u, impulse, unexplained, faults, q_ref, u_ref,
-            dict(_torques(bed, applied)),
+            stamps[0], stamps[1::2], stamps[2::2], measured, innovation, bias, u, impulse, unexplained, faults, q_ref,
+            u_ref, dict(_torques(bed, applied)),
         )  # fmt: skip
         monitor = Monitor(bed, seen)
         recorded = ca.SX.sym("recorded", len(bed.controller.law.recorded(bed)) if bed.controller else 0)
@@ -92,7 +92,17 @@ class Limits:
         #: what `check` gets at the first tick
         self.memory: Array = np.zeros(monitor.memory.before.numel())
 
-        given = [_joined(measured), stamps, _joined(applied), ages, q, u, _joined(innovation), correction]
+        given = [
+            _joined(measured),
+            stamps,
+            _joined(applied),
+            ages,
+            q,
+            u,
+            _joined(innovation),
+            _joined(bias),
+            correction,
+        ]
         given += [d, faults, q_ref, u_ref, a_ref, a, force, wrench, recorded, _joined(setpoints), thrust]
 
         def computed(*results: ca.SX) -> list[ca.SX]:

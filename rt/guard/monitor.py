@@ -25,7 +25,8 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from granite.config.devices.joint_sensors import JointDevice
+from granite.config.devices.device import Device
+from granite.config.devices.joint_sensors import JointDevice, JointSensors
 from granite.config.devices.vision import Vision
 from granite.config.reasons import Reason
 from granite.config.testbed import Testbed
@@ -41,6 +42,8 @@ FASTEST = 1.4
 _AHEAD_TICKS = 2
 #: what noise adds to that rate, in its standard deviations
 _AHEAD_SIGMA = 3.0
+#: of an angle without noise [rad2]
+_LEAST_VARIANCE = 1e-16
 #: gates that innovations of joints leave in two frames after each other where a motor is wrong from the start
 _FAR_GATES = 2
 #: windows of the gain of a motor, in parts of window_s; lag with which the filter of a joint shows a torque [s]
@@ -78,6 +81,7 @@ class MonitorInputs(NamedTuple):
     numbers: ca.SX
     measured: dict[str, ca.SX]
     innovation: dict[str, ca.SX]
+    bias: dict[str, ca.SX]  #: of measured signals, as estimated; NaN where none is
     u: ca.SX  #: (n_u) estimated
     impulse: ca.SX  #: (n_u) M times the velocity correction
     disturbance: ca.SX  #: (n_u) without the thrust of valves that are known to be stuck open
@@ -193,15 +197,21 @@ class Monitor:
             n = memory.recall(f"{name} refused")
             counts[name] = memory.keep(f"{name} refused", ca.if_else(new, beyond * (n + 1), n))
             all_outliers[name] = outliers
-            if name in poses:
+            if self._substitutes(name):
                 used = ca.logic_and(ca.logic_and(new, self._settled), _not(beyond))
                 agreed[name] = memory.keep(f"{name} agreed", ca.logic_or(memory.recall(f"{name} agreed"), used))
         for name, device in self._bed.sensors.items():
             innovation, new = self._seen.innovation[name], self._fresh[name]
-            # A pose that once agreed with another one of the same body is left out while that one is used.
-            needed = ca.SX(1)
-            for other in self._others(name) if name in poses else ():
-                needed = ca.logic_and(needed, _not(ca.logic_and(agreed[name], counts[other] == 0)))
+            # A sensor that once agreed with others of the same quantities is left out while these are used.
+            needed, substitutes = ca.SX(1), self._substitutes(name)
+            if substitutes:
+                known = agreed[name]
+                for others in substitutes:
+                    used = ca.SX(0)
+                    for other in others:
+                        used = ca.logic_or(used, counts[other] == 0)
+                    known = ca.logic_and(known, used)
+                needed = _not(known)
             for i, (signal, outlier) in enumerate(zip(device.signals(self._bed), all_outliers[name], strict=True)):
                 about = f"{name} {signal.name} innovation", innovation[i], monitor.gate_sigma
                 sustained = ca.logic_and(ca.logic_and(outlier, needed), counts[name] > monitor.refused_frames)
@@ -221,11 +231,24 @@ class Monitor:
         self.memory.keep(name, ca.if_else(new, side, last))
         return ca.logic_and(ca.logic_and(new, _not(self._settled)), side * last > 0)
 
-    def _others(self, name: str) -> list[str]:
-        """Other sensors of the pose of the same body."""
-        poses = self._bed.devices_of(Vision)
-        seen = poses[name].seen(self._bed)
-        return [other for other, pose in poses.items() if other != name and pose.seen(self._bed) == seen]
+    def _substitutes(self, name: str) -> list[list[str]]:
+        """Of each quantity of a sensor, the others that measure it; none where one has no other.
+
+        A pose has one quantity. A rate is known from any sensor of its joint, an angle from another one with angles.
+        """
+        device, poses = self._bed.sensors[name], self._bed.devices_of(Vision)
+        if name in poses:
+            seen = poses[name].seen(self._bed)
+            others = [[other for other, pose in poses.items() if other != name and pose.seen(self._bed) == seen]]
+        elif isinstance(device, JointDevice):
+            devices = self._bed.devices_of(JointDevice).items()
+            others = [
+                [o for o, d in devices if o != name and joint in d.joints and (d.has_angles or not device.has_angles)]
+                for joint in device.joints
+            ]
+        else:
+            return []
+        return others if all(others) else []
 
     def _biased(self) -> Iterator[Limit]:
         monitor, memory = self._bed.safety.monitor, self.memory
@@ -241,13 +264,27 @@ class Monitor:
                 a, m, v = ca.if_else(used, part, 0.0), memory.recall(subject), memory.recall(f"{subject} variance")
                 mean = memory.keep(subject, m + a * (ca.if_else(used, innovation, 0.0) - m))
                 variance = memory.keep(f"{subject} variance", (1 - a) ** 2 * v + a**2)
-                ratio = ca.if_else(variance > 0, mean / ca.sqrt(variance), 0.0)
+                ratio = ca.if_else(variance > 0, mean / ca.sqrt(variance + self._by_time(device, i)), 0.0)
                 most = monitor.mean_innovation_sigma
                 self.statistics.append(Statistic("mean_innovation_sigma", "1", ratio, most))
                 yield Limit(ca.fabs(ratio) <= most, Reason.SENSOR_BIASED, subject, ratio, most)
 
+    def _by_time(self, device: Device, i: int) -> ca.SX | float:
+        """Part of the variance of an innovation that is the error of the time of its frame: the map of a board's clock
+        has the same error for long, so that no mean makes it less.
+        """
+        known = self._bed.known
+        if not isinstance(device, JointSensors) or not device.time_deviation_s or i >= len(device.joints):
+            return 0.0
+        if device.joints[i] not in known.joints:
+            return 0.0
+        step = device.range_rad / 2**device.converter_bits
+        late = (self._seen.u[known.joint_u(device.joints[i])] * device.time_deviation_s) ** 2
+        part: ca.SX = late / (late + device.angle_noise_rad**2 + step**2 / 12 + _LEAST_VARIANCE)
+        return part
+
     def _disagreeing(self) -> Iterator[Limit]:
-        """The mean difference of a measured velocity from the estimate, since velocities are known."""
+        """The mean difference of a measured velocity, less its bias, from the estimate, since velocities are known."""
         names = [c.name for c in self._bed.known.velocities]
         part = 1 - ca.exp(-self._dt / self._bed.safety.monitor.window_s)
         for name, device in self._bed.sensors.items():
@@ -255,7 +292,10 @@ class Monitor:
             for signal, coordinate, most in device.agreements(self._bed):
                 if coordinate not in names:
                     continue
-                value = self._seen.measured[name][signals.index(signal)] - self._seen.u[names.index(coordinate)]
+                i = signals.index(signal)
+                bias = self._seen.bias[name][i]
+                bias = ca.if_else(ca.fabs(bias) < math.inf, bias, 0.0)  # NaN where none is estimated
+                value = self._seen.measured[name][i] - bias - self._seen.u[names.index(coordinate)]
                 subject = f"{name} {signal} disagreement"
                 before, usable = self.memory.recall(subject), ca.logic_and(self._settled, ca.fabs(value) < math.inf)
                 mean = self.memory.keep(subject, before + ca.if_else(usable, part * (value - before), 0.0))

@@ -49,6 +49,8 @@ def exposure_blocks(
     constants, tails, burst_numbers, swap_numbers = rng.spawn(4)
     phase = constants.uniform(0.0, math.tau)
     offset, drift = constants.uniform(-1.0, 1.0, 2) * (errors.clock_offset_s, 1e-6 * errors.clock_drift_ppm)
+    # Of a camera that is rendered, the true lens has the offset.
+    left = np.array(vision.offsets if vision.kind == "vision" else (0.0, 0.0, 0.0)) * constants.standard_normal(3)
     seen = vision.seen(bed)
     shown = bed.module(errors.swaps.module) if errors.swaps and errors.swaps.module else seen
     bursts, swaps = _Chain(errors.bursts, rate, burst_numbers), _Chain(errors.swaps, rate, swap_numbers)
@@ -58,6 +60,7 @@ def exposure_blocks(
         error = deviation * rng.standard_normal((BLOCK, 3))
         if errors.tail_freedom is not None:
             error *= _student(errors.tail_freedom, tails)
+        error += left
         swapped, angle = swaps.block()
         if errors.swaps is not None:
             shift = errors.swaps.shift_m * np.column_stack([np.cos(angle), np.sin(angle)])

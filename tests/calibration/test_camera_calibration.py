@@ -98,7 +98,8 @@ def test_the_command_says_each_step_and_a_calibrated_camera_measures_the_true_po
     assert left_in(tmp_path) == ["calibrations", f"calibrations/camera-{DAY}.png", FILE]
     content = tomllib.loads(Path(FILE).read_text())
     keys = [value["key"].removeprefix("devices.vision.view.") for value in content["values"]]
-    assert keys == ["distortion", "homography", "focal_px", "centre_px", "residual_px"]
+    assert keys[:5] == ["distortion", "homography", "focal_px", "centre_px", "residual_px"]
+    assert keys[5:] == ["position_offset_m", "heading_offset_rad"]
     assert content["coverage"] == 0.99
     calibrated = f"devices.vision.calibration={FILE}"
     true = view_with(SimulatedOperator(CameraProcedure(small()), 1).truth)

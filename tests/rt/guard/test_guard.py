@@ -71,7 +71,13 @@ def situation(t=10.0, ready=True, **changes):
     reference = arrays["reference_q"], arrays["reference_u"], arrays["reference_a"]
     return (
         Sample(t, tuple(frames[:2]), tuple(frames[2:])),
-        State(t, ready, *state, *(arrays[name] for name in ("innovation", "correction", "disturbance", "faults"))),
+        State(
+            t,
+            ready,
+            *state,
+            *(arrays[name] for name in ("innovation", "correction", "disturbance", "faults")),
+            bias=np.full(len(arrays["innovation"]), np.nan),
+        ),
         Reference(t, *reference, False, (arrays["grips"],)),
         Demand(t, arrays["acceleration"], arrays["force"], arrays["wrench"]),
         Command(t, (arrays["motors"], arrays["thrusters"], arrays["grips"]), arrays["thrust"]),

@@ -45,6 +45,15 @@ def test_before_a_run_the_gyro_is_compared_with_the_pose(rate: float, passed: bo
     assert found.text.startswith("base_gyro differs from the rate of base_heading by 0.0")
 
 
+@pytest.mark.slow
+def test_a_bias_that_the_estimate_has_is_no_disagreement() -> None:
+    """The rate as measured is off by more than the limit of 0.05."""
+    gyro = {"simulated": {"bias_rad_s": 0.08}, "bias_rad_s": 0.1, "disagreement_rad_s": 0.05}
+    log = granite.simulate(granite.load("free-flyer", {"devices.gyro": gyro, "loop.duration_s": 6.0}))
+    assert log.summary["ended"] == "completed"
+    assert log["/state"].gyro_base_gyro_bias_rad_s[-1] == pytest.approx(0.08, abs=1e-3)
+
+
 def test_before_a_run_low_pressure_is_found():
     last = {p: list(sensor_findings(BED, "pressure", samples(0.0, p)))[-1] for p in (6e5, 4e5)}
     assert last[6e5].passed
