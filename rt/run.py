@@ -102,7 +102,7 @@ class Run:
         in_loop: bool = True,
     ) -> None:
         with refused_where_it_fails(bed.name):
-            bed = with_plan(bed)
+            bed = with_plan(bed.with_changes(rehearsal.timing) if rehearsal else bed)
         self.bed, self._rehearsal = bed, rehearsal
         is_hardware = simulate is not None and len(set(simulate)) < len(bed.devices)
         self._mode = "rehearsal" if rehearsal else "hardware" if is_hardware else "realtime"

@@ -189,8 +189,16 @@ class Rehearsal:
         why = self.plant.answer(0.0).get("failure") if code == 0 else f"its process ended with code {code}"
         return f"the plant of the rehearsal is gone: {why}"
 
+    @property
+    def timing(self) -> dict[str, float]:
+        """How well the time of a board's sample is known, by key, where that is 0: the estimator needs it."""
+        wired = [device.name for board in self._wired for device in board.devices]
+        sensors = self._bed.devices_of(JointSensors).items()
+        untimed = [name for name, device in sensors if name in wired and not device.time_deviation_s]
+        return {f"devices.{name}.time_deviation_s": _TIME_DEVIATION_S for name in untimed}
+
     def _drivers(self) -> dict[str, Any]:
-        """The driver of each device, by key; and how well the time of a board's sample is known, where that is 0."""
+        """The driver of each device, and the timing, by key."""
         drivers: dict[str, Any] = {
             name: {"kind": "pose_stream", "address": address} for name, address in self._streams.items()
         }
@@ -204,11 +212,7 @@ class Rehearsal:
                     "watchdog_s": self.watchdog_s,
                     "channels": {wire.signal: f"{wire.kind.name.lower()} {wire.name}" for wire in device.wires},
                 }
-        untimed = [n for n, d in self._bed.devices_of(JointSensors).items() if n in drivers and not d.time_deviation_s]
-        return {
-            **{f"devices.{name}.driver": driver for name, driver in drivers.items()},
-            **{f"devices.{name}.time_deviation_s": _TIME_DEVIATION_S for name in untimed},
-        }
+        return {**{f"devices.{name}.driver": driver for name, driver in drivers.items()}, **self.timing}
 
 
 class _DistantTwin:

@@ -71,3 +71,17 @@ def test_the_angle_of_an_arm_can_not_be_counted() -> None:
 def test_what_can_not_be_used_is_refused_in_one_sentence(table: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         bed(1.0, **table)
+
+
+@pytest.mark.parametrize(("known", "ended"), [(0.0, "sensor_outliers"), (1e-3, "completed")])
+def test_a_clock_that_is_wrong_by_what_is_stated_ends_no_run(known: float, ended: str) -> None:
+    """From 4 s on the time of each frame of an encoder is wrong by 1 ms, 20 mrad of its wheel."""
+    jump = {"at_s": 4.0, "kind": "fault", "device": "joint_sensors", "what": "time_jump", "value": -1e-3}
+    changes = {
+        "devices.joint_sensors.time_deviation_s": known,
+        "simulation.initial.wheel_rad_s": 20.0,
+        "simulation.events": [jump],
+        "loop.duration_s": 12.0,
+    }
+    log = simulate_in_memory(load("stanford-free-flyer/yaw-wheel", changes), keep=False)
+    assert log.summary["ended"] == ended

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import granite
+from granite.config.devices.joint_sensors import JointSensors
 from granite.config.errors import InputError
 from granite.config.loader import to_json
 from granite.logs.latency import latencies
@@ -93,23 +94,29 @@ def test_the_free_flyer_moves_through_firmware_and_ports(tmp_path: Path, monkeyp
     assert stream["received"][-1] > 20
 
 
+SPEED = {
+    "devices.joint_sensors": None,
+    "devices.wheel_speed": {"kind": "tachometers", "joints": ["wheel"], "rate_noise_rad_s": 0.01},
+    "safety.age_s": {"vision": 0.5, "wheel_speed": 1.0},
+}
+
+
 @pytest.mark.slow
-def test_a_fast_wheel_whose_speed_is_measured_rehearses_as_it_simulates(tmp_path: Path):
-    """At 20 rad/s a millisecond is 20 mrad, which late frames of an angle would be off; a speed does not change."""
+@pytest.mark.parametrize("sensors", [SPEED, {"safety.age_s.joint_sensors": 1.0}], ids=["speed", "angle"])
+def test_a_fast_wheel_rehearses_as_it_simulates(sensors: dict[str, Any], tmp_path: Path):
+    """At 20 rad/s a millisecond is 20 mrad, by which frames of an angle are off: time noise is in the estimate."""
     need("cc")
-    wheel = {"kind": "tachometers", "joints": ["wheel"], "rate_noise_rad_s": 0.01}
     changes = {
         "loop.duration_s": 12.0,
         "loop.longest_lateness_s": 30.0,
         "loop.watchdog_s": 30.0,
         "simulation.initial.wheel_rad_s": 20.0,
-        "devices.joint_sensors": None,
-        "devices.wheel_speed": wheel,
-        "safety.age_s": {"vision": 0.5, "wheel_speed": 1.0},
+        **sensors,
     }
     summary, log = rehearsed(granite.load("stanford-free-flyer/yaw-wheel", changes), tmp_path / "run.mcap")
     assert summary["ended"] == "completed", summary["text"]
     assert np.abs(log["/truth"].wheel_rad_s).max() > 15.0
+    assert [d.time_deviation_s for d in log.bed.devices_of(JointSensors).values()] == [1e-3] * (sensors is not SPEED)
     assert granite.replay(log).first is None
 
 
