@@ -69,6 +69,13 @@ def refuse_out_of_plane(key: str, vector: tuple[float, ...]) -> None:
         raise InputError(key=key, value=list(vector), expected="z = 0 (or no z) in a planar module")
 
 
+def tuples_of_lists(value: object) -> object:
+    """A list of lists as they come from TOML as a tuple of tuples; other values as they are."""
+    if not isinstance(value, list | tuple):
+        return value
+    return tuple(tuple(row) if isinstance(row, list) else row for row in value)
+
+
 def refuse_twice(key: str, what: str, names: Sequence[str]) -> None:
     """Raise where a name occurs twice."""
     for i, name in enumerate(names):

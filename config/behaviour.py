@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from granite.config.base import Name, NotNegative, Positive, Table
+from granite.config.base import Name, NotNegative, Positive, Table, tuples_of_lists
 from granite.config.contacts import Moment
 from granite.config.errors import InputError
 from granite.config.parts import PartTable
@@ -24,14 +24,8 @@ if TYPE_CHECKING:
     from granite.config.testbed import Testbed
 
 
-def _inner_lists_become_tuples(value: object) -> object:
-    if not isinstance(value, list | tuple):
-        return value
-    return tuple(tuple(group) if isinstance(group, list) else group for group in value)
-
-
 #: sets of names
-Groups = Annotated[tuple[tuple[Name, ...], ...], BeforeValidator(_inner_lists_become_tuples)]
+Groups = Annotated[tuple[tuple[Name, ...], ...], BeforeValidator(tuples_of_lists)]
 
 
 class TorqueProfile(Moment):
@@ -64,6 +58,7 @@ class StateNote(NamedTuple):
     timeout_s: float | None = None
     on_timeout: str | None = None  #: the state that follows the time-out
     fails: bool = False  #: the behaviour did not do what it should: the summary and the exit code say so
+    thrusters: bool = True  #: they may fire; otherwise the vehicles coast
 
 
 class Behaviour(PartTable):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from granite.config.behaviour import StateNote
 from granite.config.contacts import Contact, Side
@@ -58,6 +59,13 @@ class StateChanges:
             was = None if before[i] == _NO_ROW else self._name(before[i])
             yield StateChange(float(rows[i, self._t]), int(rows[i, self._tick]), self._name(codes[i]), was)
         self._before = int(codes[-1])
+
+    def by_name(self, rows: Array) -> dict[str, NDArray[np.bool_]]:
+        """The states in these rows, and in which of them the machine is in each."""
+        if self._column is None:
+            return {}
+        codes = rows[:, self._column].astype(int)
+        return {self._name(code): codes == code for code in np.unique(codes).tolist()}
 
     def _name(self, code: int) -> str:
         return self._names[code] if code != INTERRUPTED else "interrupted"

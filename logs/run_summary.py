@@ -59,6 +59,7 @@ class Propellant(TypedDict):
     mass_g: float
     pulses: int
     by_thruster_n_s: dict[str, float]
+    by_state_n_s: NotRequired[dict[str, float]]  #: of a state machine
 
 
 class StepTimes(TypedDict):

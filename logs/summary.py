@@ -23,7 +23,7 @@ from granite.logs.collisions import CollisionSummary
 from granite.logs.contact_summary import ContactSummary
 from granite.logs.energy import EnergySummary
 from granite.logs.log import Log
-from granite.logs.machine_summary import MachineSummary
+from granite.logs.machine_summary import MachineSummary, StateChanges
 from granite.logs.run_summary import FinalValue, Metrics, Propellant, RunSummary, StepTimes, TrackingError
 
 #: bins of the time histograms: 20 a decade from 0.1 us to 10 s
@@ -116,7 +116,8 @@ class Summary:
         self._contacts, self._audit = ContactSummary(bed, self._channels), AuditVerdict(bed, self._channels)
         self._bending = Bending(bed, channels)
         self._energy = EnergySummary(bed, channels)
-        self._machine = MachineSummary(bed, channels)
+        self._machine, self._states = MachineSummary(bed, channels), StateChanges(bed, channels)
+        self._impulse_by_state: dict[str, Array] = {}
         self._collisions = CollisionSummary(bed, channels)
 
     def update(self, rows: Array) -> None:
@@ -233,12 +234,15 @@ class Summary:
     def _propellant(self) -> Propellant:
         devices = self._bed.devices_of(Thrusters).values()
         exhaust = np.array([d.specific_impulse_s * STANDARD_GRAVITY for d in devices for _ in d.units])
-        return {
+        used: Propellant = {
             "impulse_n_s": float(self._impulse.sum()),
             "mass_g": float((self._impulse / exhaust).sum() * 1e3),
             "pulses": int(self._pulses.sum()),
             "by_thruster_n_s": dict(zip(self._bed.thruster_names, self._impulse.tolist(), strict=True)),
         }
+        if self._impulse_by_state:
+            used["by_state_n_s"] = {state: float(x.sum()) for state, x in self._impulse_by_state.items()}
+        return used
 
     def _settled_from(self) -> float:
         """Start of the last interval, half a tick early so that rounding does not matter [s]."""
@@ -258,7 +262,11 @@ class Summary:
         # The truth is the mean over the interval before the tick, the expected thrust over the one after it.
         delivered, expected = with_before[1:, self._delivered], with_before[:-1, self._expected]
         thrust = np.where(np.isnan(delivered), expected, delivered)
-        self._impulse = _added(self._impulse, interval[:, None] * thrust)
+        impulse = interval[:, None] * thrust
+        self._impulse = _added(self._impulse, impulse)
+        for state, is_in in self._states.by_name(with_before[:-1]).items():
+            before = self._impulse_by_state.get(state, np.zeros_like(self._impulse))
+            self._impulse_by_state[state] = _added(before, impulse[is_in])
 
     def _count_pulses(self, rows: Array) -> None:
         if not self._impulse.size:

@@ -63,6 +63,8 @@ def _outcome(summary: RunSummary) -> Iterator[tuple[str, str]]:
     if (used := summary["propellant"])["by_thruster_n_s"]:
         impulse, mass = number(used["impulse_n_s"], ".2f"), number(used["mass_g"], ".1f")
         yield "propellant", f"{impulse} N s, {mass} g, {used['pulses']} pulses"
+        if by_state := {name: x for name, x in used.get("by_state_n_s", {}).items() if x}:
+            yield "in its states", ", ".join(f"{name} {x:.2f} N s" for name, x in by_state.items())
     yield "guard", ", ".join(f"{name} {n}" for name, n in summary["guard"].items())
     if noticed := summary.get("noticed_at_s"):
         yield "noticed", ", ".join(f"{name} at {t:g} s" for name, t in noticed.items())

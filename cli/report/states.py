@@ -27,8 +27,10 @@ def states_table(bed: Testbed, states: tuple[StateNote, ...]) -> Table:
         ends = [f"{other}: {when}" for other, when in note.leads_to.items()]
         if note.timeout_s is not None and note.on_timeout:
             ends.append(f"{note.on_timeout}: after {note.timeout_s:g} s")
-        rows.append((note.name, note.doing, "; ".join(ends) or "ends the behaviour"))
-    return table(f"States of {bed.behaviour.kind}", ("state", "what it does", "what follows"), rows, sentences=2)
+        thrusters = ("may fire" if note.thrusters else "closed",) if bed.thrusters else ()
+        rows.append((note.name, *thrusters, note.doing, "; ".join(ends) or "ends the behaviour"))
+    columns = ("state", *(("thrusters",) if bed.thrusters else ()), "what it does", "what follows")
+    return table(f"States of {bed.behaviour.kind}", columns, rows, sentences=2)
 
 
 def states_json(states: tuple[StateNote, ...]) -> list[dict[str, Any]]:

@@ -1,4 +1,5 @@
 """LEAP: the vehicle pushes off one bar, turns in flight on its wheel, and catches another bar; no thruster is needed.
+With thrusters, errors of the release are corrected in mid-course, and they brake beside the arms after the catch.
 
 Stanford report of 1987, sections 5.1 to 5.5: ten states, which the report does not list; these are ours. Hands are
 pinned while they hold, so the degrees of freedom change from 4 (two hands) to 6 (one) to 8 (none) and back. In flight
@@ -33,6 +34,8 @@ _LOOKS_S = 0.1
 _MEAN_TICKS = 3
 #: for how long both hands hold between two steps along the bar: closing shakes the arm [s]
 _BOTH_S = 0.3
+#: the thrusters rest for so long at the end of a state: a pulse that began is over by then [s]
+_PULSES_END_S = 0.5
 
 
 class Leap(StateMachine):
@@ -63,6 +66,9 @@ class Leap(StateMachine):
         self._folded = given_coordinates(options.folded, keys, "behaviour.folded")
         self._crouched = given_coordinates(options.crouched, [keys[i] for i in self._base], "behaviour.crouched")
         self._middle = np.mean([hand.position for hand in self._to.values()], axis=0)
+        self._aimed_velocity = np.array(options.velocity_m_s)
+        #: when thrusters are to end in this state [s], and whether they have
+        self._thrust_until, self._coasts = np.inf, False
         refuse_unreachable(options, self._from, self._to)
         #: groups that were let go, and steps along the bar
         self._group = self._step = 0
@@ -156,7 +162,7 @@ class Leap(StateMachine):
         speed = float(np.linalg.norm(centre.v))
         self._direction = centre.v / max(speed, 1e-6)
         self._distance = self._options.catch_distance_m or self._distance
-        self._began, self._catch_at = now.t, self._predict(now)
+        self._began, self._catch_at, self._released = now.t, self._predict(now), centre.x
         self._plan_turn(now.t, (now.state.q[self._base[2]], now.state.u[self._base[2]]))
         self.sleep(self._arm_path.end_s)
 
@@ -170,12 +176,43 @@ class Leap(StateMachine):
         return "midcourse" if now.t >= (self._began + self._catch_at) / 2 else None
 
     def enter_midcourse(self, now: Instant) -> None:
+        self.enter_coast(now)
+        room = self._catch_at - self._options.reach_s - _PULSES_END_S - now.t
+        self._corrects = self._may_thrust() and room > _PULSES_END_S
+        if self._corrects:
+            duration, centre = min(self._options.correct_s, room), self._targets(now.state)[CENTRE]
+            after = self._corrected_velocity(centre.x, centre.v, self._catch_at - now.t, duration)
+            self._centre = Quintic.speed_change(now.t, duration, centre.x, centre.v, after)
+            self._thrust_until, self._coasts = now.t + duration, False
+            self.sleep(self._thrust_until)
+
+    def leave_midcourse(self, now: Instant) -> str | None:
+        if not self._corrects:
+            return self.leave_coast(now)
+        if now.t >= self._thrust_until and not self._coasts:
+            self._coasts = True  # for the rest of the state, so that the last pulse ends in it
+            self.sleep(self._thrust_until + _PULSES_END_S)
+        return "coast" if now.t >= self._thrust_until + _PULSES_END_S else None
+
+    def plan_midcourse(self, now: Instant) -> TaskPlan:
+        """As in `fold`, the mass centre along its correction."""
+        plan = self.plan_fold(now)
+        if not self._corrects or self._coasts:
+            plan.coast()
+        else:
+            plan.aim(CENTRE, self._centre, _CENTRE)
+        return plan
+
+    def enter_coast(self, now: Instant) -> None:
+        if self.name == "coast":  # after a correction
+            velocity = self._targets(now.state)[CENTRE].v
+            self._direction = velocity / max(float(np.linalg.norm(velocity)), 1e-6)
         self._catch_at = self._predict(now)
         heading, rate, _ = self._turn.at(now.t)
         self._plan_turn(now.t, (float(heading[0]), float(rate[0])), self._turn.at(now.t)[2])
         self.sleep(self._catch_at - self._options.reach_s)
 
-    def leave_midcourse(self, now: Instant) -> str | None:
+    def leave_coast(self, now: Instant) -> str | None:
         return "reach" if now.t >= self._catch_at - self._options.reach_s else None
 
     def plan_fold(self, now: Instant) -> TaskPlan:
@@ -185,7 +222,7 @@ class Leap(StateMachine):
         plan.follow(self._base[2:], self._turn, _HEADING)
         return plan
 
-    plan_turn = plan_midcourse = plan_fold
+    plan_turn = plan_coast = plan_fold
 
     # Reaching and catching
 
@@ -256,11 +293,14 @@ class Leap(StateMachine):
             now.t, self._options.settle_s, wheels, np.zeros(len(wheels)), np.zeros(len(wheels))
         )
         self._still = _slowed(now)
+        self._thrust_until, self._coasts = now.t + self._options.settle_s, not self._may_thrust()
         self.sleep(now.t + self._options.settle_s + 1.0, _LOOKS_S)
 
     def leave_settle(self, now: Instant) -> str | None:
         if not self._held(now):
             return "float"
+        if now.t >= self._thrust_until and not self._coasts:
+            self._coasts = True  # for the rest of the state, so that the last pulse ends in it
         if now.since < self._options.settle_s + 1.0:
             return None
         is_left = self.name == "settle" and self._step < len(self._options.crawl)
@@ -269,9 +309,12 @@ class Leap(StateMachine):
     def plan_settle(self, now: Instant) -> TaskPlan:
         """Two hands: base to rest and wheel unloaded; one hand: mass centre to rest, momentum stays in the wheel."""
         if len(now.holding) < 2:
-            return self._one_handed(now, {})
-        plan = self.plan_crouch(now)
-        plan.follow_rate(self._wheels, self._unload, _WHEEL)
+            plan = self._one_handed(now, {})
+        else:
+            plan = self.plan_crouch(now)
+            plan.follow_rate(self._wheels, self._unload, _WHEEL)
+        if self._coasts:
+            plan.coast()
         return plan
 
     def enter_rest(self, now: Instant) -> None:
@@ -341,6 +384,17 @@ class Leap(StateMachine):
         return plan
 
     # Parts of these
+
+    def _may_thrust(self) -> bool:
+        """Whether thrusters may fire in this state."""
+        return self.tasks.has_thrusters and self._notes[self.name].thrusters
+
+    def _corrected_velocity(self, x: Array, v: Array, left_s: float, duration: float) -> Array:
+        """Of the mass centre after a correction, so that it is at the catch where an exact release leads to."""
+        along = self._aimed_velocity / np.linalg.norm(self._aimed_velocity)
+        way = float((self._middle - self._released) @ along) - self._distance
+        after: Array = (self._released + way * along - x - duration * v / 2) / (left_s - duration / 2)
+        return after
 
     def _held(self, now: Instant) -> frozenset[str]:
         """The hands that report to hold and are at their bars, by the estimate; the others are opened."""

@@ -14,7 +14,9 @@ from granite.controllers.behaviours.hands import Hand
 from granite.controllers.behaviours.state_machine import StateMachine
 
 _LOST = "a hand has lost the bar"
-STATES = (
+#: states in which thrusters may fire: for corrections in mid-course, and for braking (report, section 5.2)
+_WITH_THRUSTERS = ("midcourse", "settle")
+STATES = tuple(note._replace(thrusters=note.name in _WITH_THRUSTERS) for note in (
     StateNote("hold", "holds the bar while the estimate settles", {"crouch": "after hold_s", "float": _LOST}),
     StateNote("crouch", "draws the base to the bar", {"push": "after crouch_s", "float": _LOST}),
     StateNote("push", "accelerates the base away from the bar", {"release": "after push_s", "float": _LOST}),
@@ -23,7 +25,11 @@ STATES = (
     ),
     StateNote("fold", "folds the arms and begins to turn on the wheel", {"turn": "arms folded"}, 10.0, "float"),
     StateNote("turn", "turns", {"midcourse": "half of the flight is over"}, 60.0, "float"),
-    StateNote("midcourse", "plans turn and catch again", {"reach": "reach_s before the catch"}, 60.0, "float"),
+    StateNote(
+        "midcourse", "plans turn and catch again; thrusters correct the flight",
+        {"coast": "corrected", "reach": "reach_s before the catch"}, 60.0, "float",
+    ),
+    StateNote("coast", "flies on after a correction", {"reach": "reach_s before the catch"}, 60.0, "float"),
     StateNote("reach", "leads the hands to the bar", {"catch": "at the time of the catch"}, 10.0, "float"),
     StateNote(
         "catch", "holds the hands at the bar and closes the first of them",
@@ -47,7 +53,7 @@ STATES = (
         {"rest": "at rest", "float": "no hand holds"}, 20.0, "float",
     ),
     StateNote("float", "floats with the arms at rest, after a miss or a lost bar", {}, fails=True),
-)  # fmt: skip
+))  # fmt: skip
 
 
 class CrawlStep(Table):
@@ -80,6 +86,7 @@ class LeapOptions(StateMachine.Options):
     #: between groups that let go, and between groups that take hold
     group_s: Positive = 0.2
     fold_s: Positive = 2.0  #: time in which the arms fold
+    correct_s: Positive = 3.0  #: time in which thrusters correct the flight, where there are any
     reach_s: Positive = 2.5  #: time in which the arms reach for the grips
     settle_s: Positive = 4.0  #: time in which the vehicle brakes after the catch
     #: along the bar, when the vehicle has settled

@@ -84,6 +84,8 @@ class StateMachine:
         timeout_s: dict[str, Positive] = Field(default_factory=dict)
         #: states that are entered only after an operator has asked for it, by the name of the request
         waits_for: dict[str, Name] = Field(default_factory=dict)
+        #: states in which thrusters may fire; none: those of the machine
+        thrusters_in: tuple[Name, ...] | None = None
         #: filled in, so that a log has the names of the states in the order of their codes
         state_names: tuple[str, ...] = ()
 
@@ -94,9 +96,13 @@ class StateMachine:
             return {**content, "state_names": names} if isinstance(content, dict) else content
 
         def states(self) -> tuple[StateNote, ...]:
-            """The states with the time-outs in force."""
+            """The states with the time-outs and permissions in force."""
             return tuple(
-                note._replace(timeout_s=self.timeout_s.get(note.name, note.timeout_s)) for note in self.machine
+                note._replace(
+                    timeout_s=self.timeout_s.get(note.name, note.timeout_s),
+                    thrusters=note.thrusters if self.thrusters_in is None else note.name in self.thrusters_in,
+                )
+                for note in self.machine
             )
 
         def actions(self, bed: Testbed) -> tuple[str, ...]:
@@ -180,6 +186,7 @@ class StateMachine:
             now = self._look(state, outputs)
             if self._plan is None:
                 action = self._call("act", now) or self.float(now)
+                self.tasks.permit_thrusters(action[3], self._notes[self.name].thrusters)
             else:
                 outputs = self._tick.evaluate(state=state)
         reference: Reference = self._tick.finish(outputs, state=state)
@@ -224,7 +231,7 @@ class StateMachine:
 
     def new_plan(self) -> TaskPlan:
         """A plan without a task, of the present state."""
-        return TaskPlan(self.tasks, self.code, self._more_numbers)
+        return TaskPlan(self.tasks, self.code, self._more_numbers, self._notes[self.name].thrusters)
 
     @property
     def _wakes_at(self) -> float:
@@ -346,6 +353,12 @@ def _refuse_unknown_states(machine: StateMachine, options: StateMachine.Options)
         if name not in names:
             key = f"behaviour.waits_for.{name}"
             raise InputError("no such state", key=key, value=action, expected=one_of(name, names))
+    for name in options.thrusters_in or ():
+        if name not in names:
+            raise InputError("no such state", key="behaviour.thrusters_in", value=name, expected=one_of(name, names))
+    if options.thrusters_in is not None and not machine.tasks.has_thrusters:
+        value = list(options.thrusters_in)
+        raise InputError("no device of thrusters", key="behaviour.thrusters_in", value=value, expected="no such key")
     for word in dir(machine):
         verb, _, name = word.partition("_")
         if verb in ("enter", "leave", "act", "plan") and name and name not in names:

@@ -37,14 +37,17 @@ class TaskPlan:
         Code of the state.
     more
         How many numbers it has beside the tasks.
+    thrusters
+        Whether thrusters may fire, where there are any.
     """
 
-    def __init__(self, layout: TaskLayout, state: int, more: int = 0) -> None:
+    def __init__(self, layout: TaskLayout, state: int, more: int = 0, thrusters: bool = True) -> None:
         self._layout, n = layout, plan_size(layout)
         self.numbers: Array = np.zeros(n + more)
         #: those beside the tasks, in the order in which the tick of the machine reads them
         self.more = self.numbers[n:]
         self.numbers[0] = state
+        layout.permit_thrusters(self.numbers[:n], thrusters)
         #: the behaviour is finished
         self.done = False
 
@@ -62,6 +65,10 @@ class TaskPlan:
         at = 1 + _COORDINATE * self._layout.n + _TARGET * names.index(target)
         self.numbers[at : at + _TARGET] = weight, path.t0, path.duration, *path.coefficients.T[[*of]].ravel()
 
+    def coast(self) -> None:
+        """Thrusters may not fire."""
+        self._layout.permit_thrusters(self.numbers[: plan_size(self._layout)], False)
+
     def _follow(
         self, kind: float, coordinates: Sequence[int], path: Quintic, weight: float, of: Sequence[int] | None
     ) -> None:
@@ -72,7 +79,7 @@ class TaskPlan:
 
 def plan_size(layout: TaskLayout) -> int:
     """How many numbers the tasks of a plan have."""
-    return 1 + _COORDINATE * layout.n + _TARGET * len(layout.targets)
+    return 1 + _COORDINATE * layout.n + _TARGET * len(layout.targets) + int(layout.has_thrusters)
 
 
 class TickSymbols(NamedTuple):
@@ -120,7 +127,8 @@ class Tick(NamedTuple):
 
 def tick_kernel(layout: TaskLayout, sizes: Mapping[str, int], tick: Tick) -> Kernel:
     """A tick between two looks at the conditions; the sizes are those of `state_...` and `reference_direct`."""
-    key = None if tick.key is None else f"{[*sizes.items()]} {layout.n} {len(layout.targets)} {tick[1:4]} {tick.key}"
+    tasks = f"{layout.n} {len(layout.targets)} {layout.has_thrusters}"
+    key = None if tick.key is None else f"{[*sizes.items()]} {tasks} {tick[1:4]} {tick.key}"
     return compile_once("machine", key, lambda: [_tick_function(layout, sizes, tick)])["machine"]
 
 
@@ -187,6 +195,8 @@ def polynomial_reference(
         first = 1 + layout.n + TARGET * i
         values = [motion[level] for level in range(3) for motion in motions]
         task[first : first + TARGET] = ca.if_else(weight > 0, ca.vertcat(*values, weight), 0.0)
+    if layout.has_thrusters:
+        task[-1] = numbers[-1]
     return position, rate, acceleration, task
 
 

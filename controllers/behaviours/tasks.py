@@ -3,7 +3,7 @@
 A behaviour gives in `Reference.task` the code of its state; the weight of each coordinate, whose target is the
 reference itself; and for each target in the plane (named points of the controlled modules, and the mass centre of the
 first that floats) its position, velocity, acceleration and weight. A weight of zero leaves a task out: with all of
-them zero the modules float freely.
+them zero the modules float freely. Where there are thrusters, the last number says whether they may fire.
 """
 
 from __future__ import annotations
@@ -53,20 +53,28 @@ class TaskLayout:
         self._velocities = bed.known.velocities
         self.n = len(self._velocities)
         self._starts = {target.name: 1 + self.n + TARGET * i for i, target in enumerate(self.targets)}
-        self.size = 1 + self.n + TARGET * len(self.targets)
+        self.has_thrusters = bool(bed.thrusters)
+        self.size = 1 + self.n + TARGET * len(self.targets) + int(self.has_thrusters)
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
         """Name and unit of each number."""
         weights = (Coordinate(f"{c.name}_weight", "1") for c in self._velocities)
         parts = (Coordinate(f"{target.name}_{name}", unit) for target in self.targets for name, unit in _PARTS)
-        return (Coordinate("machine_state", "1"), *weights, *parts)
+        permission = (Coordinate("thrusters_may_fire", "1"),) if self.has_thrusters else ()
+        return (Coordinate("machine_state", "1"), *weights, *parts, *permission)
 
     def nothing(self, state: int) -> Array:
         """No task in this state: everything floats."""
         task = np.zeros(self.size)
         task[0] = state
+        self.permit_thrusters(task, True)
         return task
+
+    def permit_thrusters(self, task: Array, may_fire: bool) -> None:
+        """Whether thrusters may fire, where there are any."""
+        if self.has_thrusters:
+            task[-1] = may_fire
 
     def weigh(self, task: Array, coordinate: int, weight: float) -> None:
         """Follow the reference of a coordinate."""
@@ -91,6 +99,7 @@ def interrupted(bed: Testbed, followed: Iterable[int] = ()) -> Array:
     task = np.zeros(len(bed.behaviour.recorded(bed)))
     if len(task):
         task[0] = INTERRUPTED
+        task[len(task) - int(bool(bed.thrusters)) :] = 1.0
         for i in followed:
             task[1 + i] = 1.0
     return task

@@ -12,8 +12,9 @@ as the problem; DAQP solves it where that exceeds a bound. Where there are as ma
 torque; where there are fewer actuators than degrees of freedom, momentum fixes the rest (resolved momentum: Umetani and
 Yoshida, IEEE Trans. Robotics and Automation 5, 1989); where a closed chain leaves an internal force free, e chooses the
 least torques and thrust, shared among all vehicles that hold each other; c is the weight of a moment of thrusters in
-newtons (`controller.allocation.torque_weight_1_m`), 1 of others. A root without a task gets no thrust. Tasks and
-weights come with the reference (`controllers/behaviours/tasks.py`).
+newtons (`controller.allocation.torque_weight_1_m`), 1 of others. A root without a task gets no thrust, and none does
+in a state in which thrusters may not fire. Tasks and weights come with the reference
+(`controllers/behaviours/tasks.py`).
 
 Resistance is that at the rate of the reference where a coordinate has a task of its own: a joint that is to hold still
 is held by its friction, which the rate of the estimate would remove, or more than that where the joint has less than
@@ -181,18 +182,24 @@ def _bounds(model: ControlModel, layout: TaskLayout) -> ca.Function:
     for i, limit in rate_limits(model.bed).items():
         rate = u[model.driven[i]]
         upper[i], lower[i] = ca.if_else(rate >= limit, 0.0, upper[i]), ca.if_else(rate <= -limit, 0.0, lower[i])
-    for actuators, weights, demanded in _wrenches(model):
-        has_task = ca.SX(0)
-        for weight in ca.vertsplit(task[weights]):
-            has_task = ca.logic_or(has_task, weight != 0)
-        for i in range(actuators.start, actuators.stop):  # a root without a task coasts
-            upper[i], lower[i] = ca.if_else(has_task, upper[i], 0.0), ca.if_else(has_task, lower[i], 0.0)
+    for actuators, _, demanded in _wrenches(model):
         wrench[demanded] = x[actuators]
     is_within = ca.SX(1)
     for i in range(len(limits)):
         is_within = ca.logic_and(is_within, ca.logic_and(lower[i] <= x[i], x[i] <= upper[i]))
     outputs = [ca.densify(part) for part in (upper, lower, ca.logic_not(is_within), wrench)]
     return ca.Function("bounds", [x, u, task], outputs)
+
+
+def _used(model: ControlModel, layout: TaskLayout) -> ca.Function:
+    """task -> 1 for each actuator that is used; 0 for wrenches on a root without a task, or while none may fire."""
+    task, used = ca.SX.sym("task", layout.size), ca.SX.ones(len(model.driven) + model.n_wrench)
+    for actuators, weights, _ in _wrenches(model):
+        has_task = ca.SX(0)
+        for weight in ca.vertsplit(task[weights]):
+            has_task = ca.logic_or(has_task, weight != 0)
+        used[actuators] = ca.logic_and(has_task, task[-1] != 0)
+    return ca.Function("used", [task], [used])
 
 
 def _function(
@@ -231,8 +238,9 @@ def _function(
     # The motion is affine in the force: its derivative is exact.
     per_force = ca.jacobian(accelerated, load)
     u0, per_force = ca.substitute([accelerated, per_force], [load], [passive])
+    used = _used(model, layout)(given[5])
     U = per_force @ B
-    R = J @ U
+    R = J @ (U * ca.repmat(used[: U.shape[1]].T, U.shape[0], 1))
     H = R.T @ (ca.repmat(weight, 1, R.shape[1]) * R) + ca.MX(ca.diag(options.effort * ca.DM(effort)))
     f = R.T @ (weight * (J @ u0 + error))
     free = _free_optimum(R.shape[1])(H, f)

@@ -14,6 +14,7 @@ from granite.config.behaviour import StateNote
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.records import NOTHING, State
+from granite.controllers.behaviours.leap import Leap
 from granite.controllers.behaviours.state_machine import Instant, StateMachine
 from granite.controllers.behaviours.task_plan import TaskPlan, Tick, TickResults, TickSymbols
 from granite.controllers.model import ControlModel
@@ -158,6 +159,24 @@ def test_a_machine_that_leads_nowhere_is_refused(
 
     with pytest.raises(InputError, match=message):
         Wrong(Wrong.Options(kind="wrong"), model)
+
+
+def test_a_plan_permits_thrusters_where_its_state_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    bed = load("leap/thrusters", {"behaviour.thrusters_in": ["push"]})
+    machine = Leap(bed.behaviour, ControlModel(bed))
+    permitted = []
+    for note in bed.behaviour.states():
+        machine.name = note.name
+        plan = machine.new_plan()
+        permitted += [note.name] * int(plan.numbers[-1])
+        plan.coast()
+        assert plan.numbers[-1] == 0.0
+    assert permitted == ["push"]
+    assert {note.name for note in load("leap/thrusters").behaviour.states() if note.thrusters} == {
+        "midcourse",
+        "settle",
+    }
 
 
 def test_a_time_out_of_an_unknown_state_is_refused(model: ControlModel) -> None:

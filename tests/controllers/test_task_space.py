@@ -116,6 +116,23 @@ def test_without_a_task_everything_floats(leap: tuple[Testbed, TaskSpace, TaskLa
     assert not demand.force.any()
 
 
+def test_thrusters_push_where_they_may_fire_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    bed = load("leap/thrusters")
+    law, layout, q, u = build("law", bed.control.law, ControlModel(bed)), TaskLayout(bed), *start_of(bed)[:2]
+    task = layout.nothing(0)
+    layout.weigh(task, 2, 1.0)
+    layout.aim(task, CENTRE, np.array([9.0, 9.0]), np.zeros(2), np.zeros(2), 10.0)
+    wrenches = []
+    for may_fire in (True, False):
+        layout.permit_thrusters(task, may_fire)
+        demand = law.control(state(bed, (), q, u), Reference(0.0, q, u, np.zeros(8), False, (), task))
+        wrenches.append(demand.wrench)
+        assert (np.abs(demand.force[:3]).max() > 1e-9) == may_fire  # the wheel turns the base alone
+    assert np.abs(wrenches[0][:2]).min() > 0.5
+    assert not wrenches[1].any()
+
+
 def test_disturbance_and_friction_of_joints_are_in_the_demanded_motion(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
     bed = load("leap")

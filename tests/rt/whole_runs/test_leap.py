@@ -16,6 +16,10 @@ from tests.support.leaping import leapt, worst
 MISS, SPEED = 3e-3, 5e-3
 #: seeds of each way to leap
 SEEDS = {"leap": 100, "leap/one-by-one": 20, "leap/one-by-one-reversed": 20, "leap/one-hand": 20, "leap/crawl": 20}
+#: groups of hands that let go, or that take hold
+ORDERS = {"both": (("hand1", "hand2"),), "1-2": (("hand1",), ("hand2",)), "2-1": (("hand2",), ("hand1",))}
+#: ways without a preset
+MIXED = [(release, catch) for release in ORDERS for catch in ORDERS if release != catch]
 
 
 @pytest.mark.slow
@@ -38,6 +42,51 @@ def test_hands_meet_the_bar_in_every_way_to_let_go_and_to_catch(name: str, part:
     print(
         f"worst of {len(found)}: {1e3 * miss:.2f} mm, {1e3 * speed:.1f} mm/s; wheel at most"
         f" {max(w['max'] for w in wheels):.1f}, at the end {max(w['final'] for w in wheels):.2f} rad/s"
+    )
+    assert miss < MISS
+    assert speed < SPEED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [1, pytest.param(20, marks=pytest.mark.study)], ids=["one", "twenty"])
+@pytest.mark.parametrize(("release", "catch"), MIXED, ids=["-".join(("off", r, "on", c)) for r, c in MIXED])
+def test_every_way_to_let_go_ends_in_every_way_to_catch(release: str, catch: str, seeds: int) -> None:
+    ways = {"behaviour.release": ("bar1", release), "behaviour.catch": ("bar2", catch)}
+    changes = {key: [[f"{bar}_{hand}" for hand in group] for group in ORDERS[way]] for key, (bar, way) in ways.items()}
+    found = []
+    for seed in range(1, seeds + 1):
+        outcome, metrics = leapt("leap", seed, 0.005, changes)
+        assert outcome.reason is Reason.PASSED, outcome.fault or outcome.reason.text
+        assert metrics["states"][-1]["state"] == "rest", metrics["states"]
+        assert len(metrics["catches"]) == 2
+        assert metrics["wheels"]["wheel"]["final"] < 1.0
+        found.append(metrics)
+    miss, speed = worst(found)
+    print(f"worst of {seeds}: {1e3 * miss:.2f} mm, {1e3 * speed:.1f} mm/s")
+    assert miss < MISS
+    assert speed < SPEED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [2, pytest.param(100, marks=pytest.mark.study)], ids=["few", "hundred"])
+def test_thrusters_correct_the_flight_and_brake_and_fire_nowhere_else(seeds: int) -> None:
+    """Four times the error of the release that the arms alone have to take up."""
+    found, used = [], []
+    for seed in range(1, seeds + 1):
+        outcome, metrics = leapt("leap/thrusters", seed, 0.02)
+        assert outcome.reason is Reason.PASSED, outcome.fault or outcome.reason.text
+        assert metrics["states"][-1]["state"] == "rest", metrics["states"]
+        propellant = metrics["propellant"]
+        by_state = propellant["by_state_n_s"]
+        assert sum(by_state.values()) == pytest.approx(propellant["impulse_n_s"])
+        assert {state for state, impulse in by_state.items() if impulse} <= {"midcourse", "settle"}
+        assert by_state["midcourse"] > 0
+        found.append(metrics)
+        used.append([by_state["midcourse"], by_state["settle"]])
+    miss, speed = worst(found)
+    print(
+        f"worst of {seeds}: {1e3 * miss:.2f} mm, {1e3 * speed:.1f} mm/s; midcourse and settle"
+        f" {np.mean(used, axis=0).round(2)} N s in the mean, {np.max(used, axis=0).round(2)} N s at most"
     )
     assert miss < MISS
     assert speed < SPEED
@@ -111,6 +160,8 @@ def test_a_base_that_can_not_catch_comes_to_rest() -> None:
         ("leap", {"devices.wheel.kind": "motors", "devices.wheel.units": [{"joint": "wheel", "torque_limit_n_m": 0.5}]},
          "momentum_wheel"),
         ("leap", {"controller.law": "computed_torque"}, "expected a law in task space"),
+        ("leap", {"behaviour.thrusters_in": ["midcourse"]}, "no device of thrusters"),
+        ("leap/thrusters", {"behaviour.thrusters_in": ["midcurse"]}, "no such state, expected one of .*midcourse"),
         ("two-arm-catch", {"behaviour.reach_m": 0.7}, "length of the straight arm"),
         ("two-arm-catch", {"behaviour.contact": "grab"}, "names contact 'grab'"),
         ("two-arm-catch", {"controller.law.kind": "task_space", "behaviour": {"kind": "waypoints"}}, "gives no tasks"),
