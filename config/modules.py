@@ -18,6 +18,7 @@ from granite.config.base import (
     refuse_out_of_plane,
     refuse_twice,
     spatial,
+    tuples_of_lists,
 )
 from granite.config.calibration import CalibrationTable
 from granite.config.errors import InputError, one_of
@@ -25,12 +26,7 @@ from granite.config.inertia import Inertia, SpatialInertia, fault_of
 from granite.config.joints import Joint as Joint
 from granite.config.mobility import is_solid, massless_motion
 from granite.config.rotations import rotation
-
-
-def _inner_lists_become_tuples(value: object) -> object:
-    if not isinstance(value, list | tuple):
-        return value
-    return tuple(tuple(row) if isinstance(row, list) else row for row in value)
+from granite.config.transmission import Transmission
 
 
 def _has_an_area(corners: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
@@ -39,11 +35,9 @@ def _has_an_area(corners: tuple[tuple[float, float], ...]) -> tuple[tuple[float,
     return corners
 
 
-Outline = Annotated[
-    tuple[tuple[float, float], ...], BeforeValidator(_inner_lists_become_tuples), AfterValidator(_has_an_area)
-]
+Outline = Annotated[tuple[tuple[float, float], ...], BeforeValidator(tuples_of_lists), AfterValidator(_has_an_area)]
 Modes = Annotated[int, Field(ge=0, le=6)]
-Polynomials = Annotated[tuple[tuple[float, ...], ...], BeforeValidator(_inner_lists_become_tuples)]
+Polynomials = Annotated[tuple[tuple[float, ...], ...], BeforeValidator(tuples_of_lists)]
 
 #: keys of a flexible link that a planar module does not use, and those that a spatial one needs instead
 _SPATIAL_KEYS = ("eiy_n_m2", "eiz_n_m2", "gj_n_m2", "polar_inertia_kg_m", "modes_z", "modes_x")
@@ -249,6 +243,7 @@ class Module(Table):
     joints: tuple[Joint, ...] = ()  #: each carries one body; together a tree
     bodies: tuple[Body, ...] = Field(min_length=1, max_length=200)  #: the root is the one that no joint carries
     points: tuple[Point, ...] = ()  #: named points for tips, grips, targets
+    transmission: Transmission | None = None  #: none: each motor acts on its own joint alone
     #: files that `granite calibrate` wrote, whose values replace those of this table; the log contains them
     calibration: tuple[CalibrationTable, ...] = ()
 
@@ -263,6 +258,15 @@ class Module(Table):
         refuse_twice("bodies", "body", [b.name for b in self.bodies])
         refuse_twice("joints", "joint", [j.name for j in self.joints])
         refuse_twice("points", "point", [p.name for p in self.points])
+        return self
+
+    @model_validator(mode="after")
+    def _transmission_has_joints(self) -> Module:
+        known = [joint.name for joint in self.joints]
+        for i, joint in enumerate(self.transmission.joints if self.transmission else ()):
+            if joint not in known:
+                expected = one_of(joint, known)
+                raise InputError("no such joint", key=f"transmission.joints.{i}", value=joint, expected=expected)
         return self
 
     @model_validator(mode="after")

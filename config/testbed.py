@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, TypeVar
 
+import numpy as np
 from pydantic import Field, ValidationInfo, model_validator
 
 from granite.config.base import Name, Table
@@ -26,6 +27,7 @@ from granite.config.magnitudes import refuse_extremes
 from granite.config.modules import Module
 from granite.config.operator_channel import OperatorTable
 from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, PartTable, find, is_built_in, part, parts_in
+from granite.config.records import Array
 from granite.config.simulation import Simulation
 from granite.config.testbed_checks import GRIPS, refuse_misfits
 from granite.config.tuning import TuningTable
@@ -146,6 +148,31 @@ class Testbed(Table):
     def motors(self) -> tuple[Motor, ...]:
         """The motors of all devices, in the order of these."""
         return tuple(motor for device in self.devices_of(Motors).values() for motor in device.units)
+
+    @cached_property
+    def transmission(self) -> Array | None:
+        """Torques of the driven joints per torques of the motors, in their order (`config/transmission.py`).
+
+        None where each motor acts on its own joint alone.
+        """
+        joints = [motor.joint for motor in self.motors]
+        T: Array = np.eye(len(joints))
+        for module in self.modules:
+            if module.transmission is not None:
+                own = [joints.index(self.layout.name(module, joint)) for joint in module.transmission.joints]
+                T[np.ix_(own, own)] = module.transmission.matrix
+        return T if any(module.transmission for module in self.modules) else None
+
+    @cached_property
+    def joint_torques(self) -> dict[str, float]:
+        """Torque that each driven joint can have whatever the others have, within the limits of the motors [N m]."""
+        names, limits = [motor.joint for motor in self.motors], [motor.torque_limit_n_m for motor in self.motors]
+        if self.transmission is None:
+            return dict(zip(names, limits, strict=True))
+        # A motor gives at most its limit while all joints that it acts on have the same torque at once.
+        needed: Array = np.abs(np.linalg.inv(self.transmission))
+        shares = np.array(limits) / needed.sum(axis=1)
+        return {name: float(shares[column > 0].min()) for name, column in zip(names, needed.T, strict=True)}
 
     @cached_property
     def thrusters(self) -> tuple[Thruster, ...]:

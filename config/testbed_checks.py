@@ -11,6 +11,7 @@ from granite.config.base import refuse_twice
 from granite.config.contacts import GROUND, Contact
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
+from granite.config.devices.momentum_wheel import MomentumWheels
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
@@ -130,9 +131,25 @@ def _check_devices(bed: Testbed) -> None:
     if bed.switches and not any(device.kind == GRIPS for device in bed.devices.values()):
         raise InputError.missing(f"devices.{GRIPS}", "grips, because the behaviour closes and opens contacts")
     refuse_twice("devices", "a motor on joint", [motor.joint for motor in bed.motors])
+    _check_transmissions(bed)
     for name in bed.safety.age_s:
         if name not in bed.sensors:
             raise InputError("no such sensor", key=f"safety.age_s.{name}", expected=one_of(name, bed.sensors))
+
+
+def _check_transmissions(bed: Testbed) -> None:
+    """Refuse a joint without a motor of its own, wheels, and gears, whose numbers are counted at one joint."""
+    driving = {unit.joint: device for device in bed.devices_of(Motors).values() for unit in device.units}
+    for module in bed.modules:
+        for i, joint in enumerate(module.transmission.joints if module.transmission else ()):
+            key, device = f"modules.{module.name}.transmission.joints.{i}", driving.get(bed.layout.name(module, joint))
+            problem = "its simulated motor has a gear" if device and device.simulated.gear else ""
+            if device is None:
+                problem = "no motor bears its name"
+            elif isinstance(device, MomentumWheels):
+                problem = "its motor turns a wheel"
+            if problem:
+                raise InputError(problem, key=key, value=joint, expected="a joint with a motor and no gear of its own")
 
 
 def _check_signals(device: Device, bed: Testbed) -> None:

@@ -272,9 +272,17 @@ class ControlModel(Kinematics):
     def torque_force(self, torque: ca.SX) -> ca.SX:
         """Generalised force of the motors, each with its torque [N m]."""
         force = ca.SX.zeros(self.n)
+        if self.bed.transmission is not None:
+            torque = ca.sparsify(ca.DM(self.bed.transmission)) @ torque
         for i, index in enumerate(self.driven):
             force[index] += torque[i]
         return force
+
+    def motor_torque(self, torque: ca.SX) -> ca.SX:
+        """Torques of the motors that give these to the driven joints; of several columns each [N m]."""
+        if self.bed.transmission is None:
+            return torque
+        return ca.sparsify(ca.DM(np.linalg.inv(self.bed.transmission))) @ torque
 
     def resistance(self, rate: ca.SX) -> ca.SX:
         """Generalised force of damping and friction of the joints at these rates: -d v - f v / sqrt(v^2 + v0^2)."""

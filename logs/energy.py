@@ -29,6 +29,7 @@ class EnergySummary:
         self._true = [bed.layout.joint_q(joint) for joint in joints]
         known = [c.name for c in bed.known.positions]
         self._known = [known.index(joint) if joint in known else -1 for joint in joints]
+        self._transmission = bed.transmission
         self._work = 0.0
         self._last: Array | None = None
         trees = {m.name: Tree(m) for m in plant_of(bed).modules if any(body.flexible for body in m.bodies)}
@@ -42,6 +43,8 @@ class EnergySummary:
             angles = held[:, self._truth][:, self._true]
             if not np.isfinite(angles).all() and min(self._known) >= 0:
                 angles = held[:, self._estimate][:, self._known]
+            if self._transmission is not None:
+                angles = angles @ self._transmission
             turned = np.abs(held[:-1, self._torque] * np.diff(angles, axis=0))
             # One sum after the other: the same however the rows are divided into blocks.
             self._work = float(np.cumsum([self._work, *np.nan_to_num(turned).sum(axis=1)])[-1])

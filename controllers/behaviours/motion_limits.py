@@ -187,7 +187,7 @@ def _rate(i: int, most: float, motion: MotionSymbols) -> ca.SX:
 
 
 def _torque(motor: int, most: float, motion: MotionSymbols) -> ca.SX:
-    return ca.fabs(motion.force[motion.model.driven[motor]]) / most
+    return ca.fabs(motion.model.motor_torque(motion.force[motion.model.driven])[motor]) / most
 
 
 def _thrust(device: Thrusters) -> Callable[[MotionSymbols], ca.SX]:

@@ -47,8 +47,11 @@ class MoveCheck:
     def __init__(self, model: ControlModel) -> None:
         self._model, self._inverse = model, model.compile_inverse()
         bed = model.bed
-        motors = zip(bed.motors, model.driven, strict=True)
-        self._torques = {motor.joint: (index, motor.torque_limit_n_m) for motor, index in motors}
+        self._torques = {motor.joint: motor.torque_limit_n_m for motor in bed.motors}
+        #: torques of the motors per generalised force
+        self._per_force = np.eye(model.n)[model.driven]
+        if bed.transmission is not None:
+            self._per_force = np.linalg.inv(bed.transmission) @ self._per_force
         self._reaches = []
         for name, device in bed.devices_of(Thrusters).items():
             module = device.pushed(bed)
@@ -109,8 +112,8 @@ class MoveCheck:
                     expected="a layout of thrusters with force in every direction of the move",
                 )  # fmt: skip
             yield LimitUse(f"thrust of {name} in its direction", 1 / least, 2)
-        for joint, (index, limit) in self._torques.items():
-            most = max(abs(force[index]) for force, _ in forces)
+        torques = np.abs([self._per_force @ force for force, _ in forces]).max(axis=0).tolist()
+        for (joint, limit), most in zip(self._torques.items(), torques, strict=True):
             yield LimitUse(f"torque limit of '{joint}'", most / limit, 2)
         for module in model.floating:
             if module.dimension == "planar":

@@ -25,6 +25,9 @@ Vehicles that hold each other move as one: with D the constraint Jacobian of the
 In an open chain, motors beyond their limits then get these as above, now with the forces of the bases given too; with
 closed contacts the guard clamps them. A fixed arm has no bases; the rest is the same for it.
 
+Where a transmission joins the motors of several joints, j counts motors: with T of `config/transmission.py`, F_j are
+their torques T^-1 F, and M and x are those of their angles, P^T M P and P^-1 x with P = T^-T of the driven joints.
+
 A yaw wheel (`controller.allocation.yaw_wheel`) makes the yaw torque of its vehicle. Before the valves, thrusters are
 asked only for the yaw torque that it can not give, and for the one that unloads it; after them, it makes the demanded
 yaw acceleration in spite of what the valves deliver.
@@ -33,10 +36,12 @@ yaw acceleration in spite of what the valves deliver.
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 
 from granite.config.contacts import Contact
 from granite.config.controller import YawWheel
 from granite.config.devices.momentum_wheel import rate_limits
+from granite.config.records import Array
 from granite.controllers.model import ControlModel
 from granite.mrds.dynamics import solve
 from granite.mrds.elimination import eliminate
@@ -63,23 +68,25 @@ def resolves(model: ControlModel) -> bool:
 def before_valves(model: ControlModel) -> ca.Function:
     """(q, u, force and wrench of the demand, disturbance, unloading) -> wrench for the thrusters, force, unloading,
     planned torque of the yaw wheel."""
-    n, wheel = model.n, model.bed.control.allocation.yaw_wheel
+    n, bed, wheel = model.n, model.bed, model.bed.control.allocation.yaw_wheel
     force, d = ca.SX.sym("F", n), ca.SX.sym("d", n)
     wrench, unloading = ca.SX.sym("wrench", model.n_wrench), ca.SX.sym("unloading", 1 if wheel else 0)
     given = [model.q, model.u, force, wrench, d, unloading]
     change, planned = ca.SX.zeros(n), ca.SX(0, 1)
     if resolves(model):
-        limits, torque, by_wheel = _Limits(model), force[model.driven], None
+        limits, torque, by_wheel = _Limits(model), model.motor_torque(force[model.driven]), None
         if wheel:
             motor, at, yaw = _wheel_indices(model, wheel)
-            unloading, M = _unloading(model, wheel, unloading), model.mass_matrix
+            unloading, M = _unloading(model, wheel, unloading), limits.inertia
             away = ca.sign(model.u[at] - wheel.set_point_rad_s)
             left = unloading * (-away * wheel.torque_n_m - d[yaw])
             # The acceleration of the wheel changes so that this yaw torque is left to the thrusters.
             by_wheel = torque[motor] + M[at, at] / M[yaw, at] * (left - force[yaw])
-        change = model.mass_matrix @ limits.change(torque, model.passive, by_wheel)
+        change = limits.inertia @ limits.change(torque, model.passive, by_wheel)
         if wheel:
             planned = torque[motor] + change[at]
+        if bed.transmission is not None:
+            change[model.driven] = ca.sparsify(ca.DM(bed.transmission)) @ change[model.driven]
     return ca.Function("shared", given, [wrench + model.wrenches(change), force + change, unloading, planned])
 
 
@@ -93,17 +100,17 @@ def after_valves(model: ControlModel, gripped: frozenset[str] = frozenset(), nam
     opening = ca.SX.sym("opening", len(bed.thrusters))
     J, D = (ca.SX.sym(letter, part.size1_out(0), n) for letter, part in zip("JD", rows, strict=True))
     thrust = ca.DM(model.available) * opening
-    torque = force[driven] if driven else ca.SX(0, 1)
+    torque = model.motor_torque(force[driven]) if driven else ca.SX(0, 1)
     if resolves(model):
         free = [i for i in range(n) if i not in driven]
-        off, M = model.thrust_force(thrust) - force, model.mass_matrix
+        off = model.thrust_force(thrust) - force
         if not contacts:
-            a = ca.SX.zeros(n)
+            a, limits = ca.SX.zeros(n), _Limits(model)
             if free:
-                a[free] = solve(M[free, free], off[free])
-            torque = _limited(model, torque + (M @ a)[driven], planned, a, free)
+                a[free] = solve(limits.inertia[free, free], off[free])
+            torque = _limited(model, limits, torque + (limits.inertia @ a)[driven], planned, a, free)
         else:
-            torque = torque + _with_held_hands(model, J, D, off, free)
+            torque = torque + model.motor_torque(_with_held_hands(model, J, D, off, free))
     given = [model.q, model.u, force, planned, opening]
     if not contacts:
         return ca.Function(name, given, [torque, thrust])
@@ -138,20 +145,20 @@ def _joins_vehicles(model: ControlModel, contact: Contact) -> bool:
     return {contact.first.module, contact.second.module} <= set(_vehicles(model))
 
 
-def _limited(model: ControlModel, torque: ca.SX, planned: ca.SX, a: ca.SX, free: list[int]) -> ca.SX:
+def _limited(model: ControlModel, limits: _Limits, torque: ca.SX, planned: ca.SX, a: ca.SX, free: list[int]) -> ca.SX:
     """Torques that fit those beyond their limits; the yaw wheel keeps the yaw acceleration, which the valves change by
     that of `a`, as far as it can."""
-    limits, wheel, by_wheel, motor = _Limits(model), model.bed.control.allocation.yaw_wheel, None, -1
+    wheel, by_wheel, motor = model.bed.control.allocation.yaw_wheel, None, -1
     if wheel:
         motor, at, yaw = _wheel_indices(model, wheel)
         given, unit = ca.SX.zeros(model.n), ca.SX.zeros(model.n)
         given[[*free, at]], unit[at] = 1, 1
-        asked = torque[motor] - a[yaw] / _response(model.mass_matrix, given, unit)[yaw]
+        asked = torque[motor] - a[yaw] / _response(limits.inertia, given, unit)[yaw]
         # The valves give on average what was planned, so the wheel must as well: where it can not give more, not less.
         room = limits.room(motor, planned)
         by_wheel = ca.fmin(ca.fmax(asked, planned - room), planned + room)
     x = limits.change(torque, free, by_wheel)
-    needed = torque + (model.mass_matrix @ x)[model.driven]
+    needed = torque + (limits.inertia @ x)[model.driven]
     for i in range(len(model.driven)):
         if i != motor:
             # A torque beyond the motor's limit is left as it is: the guard clamps and reports it.
@@ -160,10 +167,17 @@ def _limited(model: ControlModel, torque: ca.SX, planned: ca.SX, a: ca.SX, free:
 
 
 class _Limits:
-    """Torques that the motors can give now: near its highest rate a wheel can drive less, at that rate only brake."""
+    """Torques that the motors can give now: near its highest rate a wheel can drive less, at that rate only brake.
+
+    `inertia` is the mass matrix with the angles of the motors in place of those of their joints.
+    """
 
     def __init__(self, model: ControlModel) -> None:
-        self._model, rates = model, rate_limits(model.bed)
+        self._model, self.inertia, rates = model, model.mass_matrix, rate_limits(model.bed)
+        if (T := model.bed.transmission) is not None:
+            P: Array = np.eye(model.n)
+            P[np.ix_(model.driven, model.driven)] = np.linalg.inv(T).T
+            self.inertia = ca.sparsify(ca.DM(P.T)) @ self.inertia @ ca.sparsify(ca.DM(P))
         self.torque = [motor.torque_limit_n_m for motor in model.bed.motors]
         self._lower, self._upper = (ca.SX(sign * ca.DM(self.torque)) for sign in (-1, 1))
         for i, highest in rates.items():
@@ -194,8 +208,8 @@ class _Limits:
                 exceeds = ca.SX(1) if i == motor else ca.logic_or(is_given[at], limited != needed[i])
                 missing[at] = ca.if_else(is_given[at], missing[at], ca.if_else(exceeds, limited - torque[i], 0.0))
                 is_given[at] = exceeds
-            x = _response(model.mass_matrix, is_given, missing)
-            needed = torque + (model.mass_matrix @ x)[model.driven]
+            x = _response(self.inertia, is_given, missing)
+            needed = torque + (self.inertia @ x)[model.driven]
         return x
 
 

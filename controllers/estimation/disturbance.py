@@ -21,7 +21,6 @@ import numpy as np
 from pydantic import Field
 
 from granite.config.base import Table
-from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Array
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
@@ -82,9 +81,8 @@ class DisturbanceObserver:
 
 
 def motor_torques(bed: Testbed) -> dict[int, float]:
-    """The torque limit of each motor [N m], by the index of its velocity."""
-    devices = bed.devices_of(Motors).values()
-    return {bed.known.joint_u(motor.joint): motor.torque_limit_n_m for device in devices for motor in device.units}
+    """The torque that the motors can give to each driven joint [N m], by the index of its velocity."""
+    return {bed.known.joint_u(joint): torque for joint, torque in bed.joint_torques.items()}
 
 
 def joint_frictions(bed: Testbed) -> dict[int, tuple[float, float]]:

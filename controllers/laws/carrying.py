@@ -256,7 +256,8 @@ def grasp_in_symbols(
     force = model.inverse(demanded)
     floating = vehicles(model.bed, grips) if bases is not None else ()
     return GraspSymbols(
-        ca.vertcat(*moving), force[own], force[model.driven], J_all[:, model.driven],
+        ca.vertcat(*moving), force[own],
+        model.motor_torque(force[model.driven]), model.motor_torque(J_all[:, model.driven].T).T,
         ca.horzcat(*where), ca.horzcat(*axes), demanded,
         free_base=ca.vertcat(_NONE, *(_on_base(model, one, force) for one in floating)),
         base_map=ca.vertcat(ca.SX(0, at), *(_on_base(model, one, J_all.T) for one in floating)).T,

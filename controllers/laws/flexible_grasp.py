@@ -70,8 +70,8 @@ def with_modes(
         at += size
     order = [driven.index(index) for index in model.driven]
     return grasp._replace(
-        free_torque=ca.vertcat(*torque)[order],
-        torque_map=ca.diagcat(*torque_maps)[order, :].T,
+        free_torque=model.motor_torque(ca.vertcat(*torque)[order]),
+        torque_map=model.motor_torque(ca.diagcat(*torque_maps)[order, :]).T,
         free_elastic=ca.vertcat(*elastics),
         elastic_map=ca.diagcat(*maps).T,
         elastic=model.q[states],  # fixed planar or spatial arms: positions and velocities have the same indices

@@ -132,7 +132,10 @@ def _function(options: JointPid.Options, model: ControlModel, limit: list[float]
     direct = kp * error + kd * (u_wanted - model.u)[model.driven]
     # The integral of the tick before: what it gets now acts in the next one.
     torque = direct + total
-    grows = ca.logic_or(ca.fabs(torque) < ca.DM(limit), torque * error < 0)
+    within = ca.fabs(model.motor_torque(torque)) < ca.DM(limit)
+    if bed.transmission is not None:  # all motors that act on the joint
+        within = ca.logic_not((bed.transmission != 0).astype(float) @ ca.logic_not(within))
+    grows = ca.logic_or(within, torque * error < 0)
     after = ca.fmax(-most, ca.fmin(most, total + ca.if_else(grows, bed.loop.period_s * ki * error, np.zeros(n_m))))
     inputs = {
         "state_ready": ready,
@@ -149,7 +152,7 @@ def _function(options: JointPid.Options, model: ControlModel, limit: list[float]
         "memory_started": started,
     }
     outputs = {
-        "demand_force": model.torque_force(torque),
+        "demand_force": model.torque_force(model.motor_torque(torque)),
         # While the state is not ready, the actuators rest.
         "next_sum": ca.if_else(ready, after, total),
         "next_before": ca.if_else(ready, q_wanted, last),

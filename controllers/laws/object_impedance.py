@@ -435,7 +435,7 @@ def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Funct
         At, M_o = grasp.matrix, model.dynamics[carried.name].mass_matrix
         lifted = At @ solve(At.T @ At, M_o @ integral)
         rates = reference_rates(model, carried, grips, reference[1])
-        inside = grasp.torque_map.T @ lifted - model.resistance(rates)[model.driven]
+        inside = grasp.torque_map.T @ lifted - model.motor_torque(model.resistance(rates)[model.driven])
         grasp = grasp._replace(free_torque=grasp.free_torque + inside)
     else:
         grasp = grasp_in_symbols(model, carried, grips, demanded + integral)

@@ -62,7 +62,7 @@ def braked(model: ControlModel) -> list[BrakingGroup]:
     for motor in bed.motors:
         if motor.joint in coasting:
             continue
-        effort = braking.torque_ratio * motor.torque_limit_n_m
+        effort = braking.torque_ratio * bed.joint_torques[motor.joint]
         groups.append(BrakingGroup((layout.joint_u(motor.joint),), braking.joint_rad_s2, effort))
     for module in bed.followed:
         if module.base == "floating" and module.name not in pushed:

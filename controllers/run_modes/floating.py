@@ -98,11 +98,15 @@ def _joint_damping(model: ControlModel) -> ca.Function:
 def _torques_only(bed: Testbed) -> ca.Function:
     sizes = _sizes(bed)
     force, direct = ca.SX.sym("force", sizes["demand_force"]), ca.SX.sym("direct", sizes["reference_direct"])
-    setpoints, first = [], 0
+    setpoints, first, motor = [], 0, 0
+    torques = force[[bed.known.joint_u(one.joint) for one in bed.motors]] if bed.controller else ca.SX(0, 1)
+    if bed.controller and bed.transmission is not None:
+        torques = ca.sparsify(ca.DM(np.linalg.inv(bed.transmission))) @ torques
     for name, device in bed.actuators.items():
         n = len(device.signals(bed))
         if isinstance(device, Motors) and bed.controller:
-            setpoints.append(force[[bed.known.joint_u(motor.joint) for motor in device.units]])
+            setpoints.append(torques[motor : motor + n])
+            motor += n
         elif name in bed.direct_actuators:
             setpoints.append(direct[first : first + n])
             first += n

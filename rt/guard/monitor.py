@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import casadi as ca
+import numpy as np
 
 from granite.config.devices.device import Device
 from granite.config.devices.joint_sensors import JointDevice, JointSensors
@@ -373,10 +374,14 @@ class Monitor:
         limits, joints = residual_limits(self._bed), self._bed.known.velocities
         # A window later than others, because the disturbance has to be known.
         is_judged = self._since >= monitor.settling_s + monitor.window_s
+        missing = seen.impulse / self._bed.loop.period_s + seen.disturbance
+        if self._bed.transmission is not None:  # what the motors did not give
+            driven = [self._bed.known.joint_u(motor.joint) for motor in self._bed.motors]
+            missing[driven] = ca.DM(np.linalg.inv(self._bed.transmission)) @ missing[driven]
         for i, torque in seen.torques.items():
             # Floating, the reference is the estimate: torque and residual then have the same noise.
             name, moves = names[i].name, self._moves(i) * (seen.u_ref[i] != seen.u[i])
-            unexplained = seen.impulse[i] / self._bed.loop.period_s + seen.disturbance[i]
+            unexplained = missing[i]
             usable = ca.logic_and(is_judged, ca.fabs(unexplained) < math.inf)
             lag = 1 - ca.exp(-self._dt / _LAG_S)
             before = self.memory.recall(f"{name} torque")

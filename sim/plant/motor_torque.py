@@ -39,12 +39,17 @@ def motor_torque(
 ) -> tuple[ca.SX, ca.SX]:
     """Generalised force of the motors on all modules, and the rates of their inner states.
 
+    Angle and rate of a motor are those of its joint, or what a transmission makes of those of several.
     The inner state of a lag is the torque that follows, T tau' = command - tau; those of a gear are angle and rate of
     its rotor, counted at the joint.
     """
-    total, rates, states = ca.SX.zeros(u.numel()), [], iter(ca.vertsplit(inner) if inner.numel() else [])
+    pushes, rates, states = [], [], iter(ca.vertsplit(inner) if inner.numel() else [])
+    places = [bed.layout.joint_u(motor.joint) for motor in bed.motors]
+    angles, speeds = q[[bed.layout.joint_q(motor.joint) for motor in bed.motors]], u[places]
+    if bed.transmission is not None:
+        angles, speeds = (ca.sparsify(ca.DM(bed.transmission.T)) @ x for x in (angles, speeds))
     for i, (motor, errors) in enumerate(drives(bed)):
-        angle, rate = q[bed.layout.joint_q(motor.joint)], u[bed.layout.joint_u(motor.joint)]
+        angle, rate = angles[i], speeds[i]
         follows = torque[i]
         if errors.lag_s is not None:
             follows = next(states)
@@ -56,7 +61,12 @@ def motor_torque(
             pushed = _flanks(errors.gear, turned - angle, speed - rate)
             given = _electric(motor, errors, turned, speed, follows, drawn, i)
             rates += [speed, (given - pushed) / errors.gear.rotor_inertia_kg_m2]
-        total[bed.layout.joint_u(motor.joint)] += pushed
+        pushes.append(pushed)
+    total, torques = ca.SX.zeros(u.numel()), ca.vertcat(ca.SX(0, 1), *pushes)
+    if bed.transmission is not None:
+        torques = ca.sparsify(ca.DM(bed.transmission)) @ torques
+    for i, place in enumerate(places):
+        total[place] += torques[i]
     return total, ca.vertcat(ca.SX(0, 1), *rates)
 
 

@@ -103,6 +103,15 @@ def _document(module: Module) -> str:
     elif module.base == "floating":
         for i, (kind, axis) in enumerate((("slide", "1 0 0"), ("slide", "0 1 0"), ("hinge", "0 0 1"))):
             body.insert(i, Element("joint", name=f"base{i}", type=kind, axis=axis))
+    if module.transmission is not None:
+        tendons, actuators = SubElement(root, "tendon"), SubElement(root, "actuator")
+        for motor, column in zip(
+            module.transmission.joints, zip(*module.transmission.matrix, strict=True), strict=True
+        ):
+            tendon = SubElement(tendons, "fixed", name=motor)
+            for joint, ratio in zip(module.transmission.joints, column, strict=True):
+                SubElement(tendon, "joint", joint=joint, coef=repr(ratio))
+            SubElement(actuators, "motor", tendon=motor)
     return tostring(root, encoding="unicode")
 
 

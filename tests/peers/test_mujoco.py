@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import mujoco
 import numpy as np
 
+from granite.config.loader import load
 from granite.config.modules import Module
+from granite.mrds.dynamics import Dynamics
+from granite.mrds.tree import Tree
 from tests.peers.comparison import disagreement
 from tests.peers.interpreted import interpreted
 from tests.peers.mujoco_twin import MujocoTwin
@@ -37,3 +41,16 @@ def test_a_tumbling_flight_ends_where_mujocos_ends() -> None:
         gaps.append(np.max(np.abs(q[twin.q_order] - twin.data.qpos)))
     assert gaps[1] < 1e-6
     assert gaps[1] < gaps[0] / 8
+
+
+def test_motors_behind_a_cable_accelerate_as_on_fixed_tendons() -> None:
+    arm, rng = load("fixed-dual-arm/cable").modules[0], np.random.default_rng(4)
+    assert arm.transmission is not None
+    twin, tree, torque = MujocoTwin(arm), Tree(arm), ca.SX.sym("torque", 2)
+    pushed = ca.DM(arm.transmission.matrix) @ torque
+    forward = ca.Function("forward", [tree.q, tree.u, torque], [Dynamics(tree).forward(pushed)])
+    for _ in range(20):
+        q, u, tau = rng.normal(size=(3, 2))
+        twin.data.ctrl[:] = tau
+        expected = twin.forward_dynamics(q, u, np.zeros(2))
+        np.testing.assert_allclose(forward(q, u, tau).full().ravel(), expected, rtol=1e-9)
