@@ -6,6 +6,7 @@ Everything runs in the virtual machine, which is the compiled code to the bit an
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from granite.config.records import Array
 from granite.controllers.behaviours.holds import Holds
 from granite.logs.audit import AuditVerdict
 from granite.mrds.energy import Energy
+from granite.rt.run import simulate
 from granite.rt.run_in_memory import simulate_in_memory
 from granite.sim.lab import Lab
 from granite.sim.plant.plant import Plant
@@ -325,3 +327,34 @@ def test_the_leaping_vehicle_lets_go_flies_and_takes_hold(bed: str) -> None:
         np.testing.assert_allclose(momentum[12], momentum[5], atol=1e-9)
         assert energy[12] == pytest.approx(work, rel=1e-8)
         assert energy[18] == pytest.approx(work - plant.contacts.lost, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "bound"),
+    [
+        ("mrds-1", {"joint": 180.017}, 0.01),
+        pytest.param("mrds-2a", {"joint1": 195.419}, 0.02, marks=pytest.mark.slow),
+        pytest.param("mrds-2c", {"joint1": 170.868}, 0.02, marks=pytest.mark.slow),
+        pytest.param("mrds-4", {"arm_joint1": 87.036}, 0.01, marks=pytest.mark.slow),
+        pytest.param(
+            "mrds-4", {"link3_link_heading": -848.12, "link4_link_heading": -925.47}, 0.4, marks=pytest.mark.slow
+        ),
+        pytest.param(
+            "mrds-5a",
+            {"arm_joint1": 45.022, "link3_link_heading": -48.251, "link4_link_heading": 5.918},
+            0.02,
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("mrds-5c", {"arm_joint1": 26.949, "link3_link_heading": 127.421}, 0.02, marks=pytest.mark.slow),
+    ],
+    ids=["mrds-1", "mrds-2a", "mrds-2c", "mrds-4 arm", "mrds-4 links", "mrds-5a", "mrds-5c"],
+)
+def test_presets_end_where_the_acceptance_tests_end(
+    name: str, expected: dict[str, float], bound: float, tmp_path: Path
+) -> None:
+    """The numbers of MRDS 9, 13, 16, 20, 21 and 23 [deg], by the presets and the run themselves."""
+    summary = simulate(load(name), tmp_path / "a.mcap")
+    for coordinate, degrees in expected.items():
+        value = summary["final_state"][coordinate]["value"]
+        assert np.degrees(value) == pytest.approx(degrees, abs=bound), coordinate
+    assert not summary["redundant"]  # a straight start is no redundancy
