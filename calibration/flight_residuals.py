@@ -93,6 +93,7 @@ class FlightResiduals(FlightCalibration):
             ("/sample", [name.format("values") for name in sensors]), ("/sample", ["t", *stamps]),
             ("/sample", [f"applied.{name}.values" for name in bed.actuators]),
             *(("/state", [e]) for e in ("ages", "q", "u", "innovation", "bias", "correction", "disturbance", "faults")),
+            ("/state", ["payload"] if "payload" in channels.topic("/state").entries else []),
             *(("/reference", [entry]) for entry in ("q", "u", "a")),
             *(("/demand", [entry]) for entry in ("acceleration", "force", "wrench")),
             ("/demand", ["distribution"] if "distribution" in channels.topic("/demand").entries else []),

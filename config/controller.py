@@ -12,6 +12,7 @@ from granite.config.errors import InputError
 from granite.config.law import LawPart
 from granite.config.monitor import MonitorTable
 from granite.config.parts import EstimatorPart, ModulationPart, SharingPart, part
+from granite.config.payload import PayloadTable
 from granite.config.responses import FaultReaction, FaultResponse, answer_to, refuse_impossible
 from granite.config.zones import KeepOut
 
@@ -62,6 +63,8 @@ class Controller(Table):
     allocation: Allocation = Field(default_factory=Allocation)  #: of the demanded wrench to thrusters and wheels
     #: solve the joint torques again for the wrench that the valves will deliver
     resolve_delivered: bool = True
+    #: a load in the hand whose mass and centre are estimated in the run; none: there is none
+    payload: PayloadTable | None = None
 
     @model_validator(mode="after")
     def _names_differ(self) -> Controller:

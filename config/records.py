@@ -71,6 +71,7 @@ class State(NamedTuple):
     rate_deviation: Array = NOTHING  #: (n_u) one standard deviation of each velocity; NaN where unknown
     bias: Array = NOTHING  #: of each sensor's signals, as estimated; NaN where none is
     supply: Array = NOTHING  #: of each device of thrusters, thrust by its data sheet at the measured pressure; empty: 1
+    payload: Array = NOTHING  #: `PayloadTable.recorded`: of a load in the hand; empty: none is estimated
 
 
 class Reference(NamedTuple):

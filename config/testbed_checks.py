@@ -17,6 +17,7 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.footprints import refuse_odd_zones
 from granite.config.parts import find, own_code
+from granite.config.payload import refuse_payload
 
 if TYPE_CHECKING:
     from granite.config.controller import Controller
@@ -218,6 +219,8 @@ def _check_controlled(bed: Testbed, controller: Controller) -> None:
         for i, motor in enumerate(motors.units):
             if bed.layout.module_of(motor.joint).name not in controlled:
                 raise _not_controlled(f"devices.{name}.units.{i}.joint", motor.joint, bed.known.joints)
+    if controller.payload is not None:
+        refuse_payload(bed, controller.payload)
 
 
 def _not_controlled(key: str, value: str, names: Iterable[str]) -> InputError:

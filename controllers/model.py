@@ -80,6 +80,11 @@ class ControlModel(Kinematics):
         self.passive = [i for i in range(self.n) if i not in self.active]
 
     @cached_property
+    def payload(self) -> ca.SX:
+        """Symbol of `State.payload`, in a `LoadedModel`; empty in this one."""
+        return ca.SX.sym("payload", 0)
+
+    @cached_property
     def contact_sets(self) -> tuple[frozenset[str], ...]:
         """The sets of closed grips that the run can reach, the first at the start."""
         if not self.bed.switches:

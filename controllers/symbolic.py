@@ -210,6 +210,7 @@ def record_sizes(bed: Testbed) -> dict[str, Size]:
     law, known = (bed.control.law, bed.known) if bed.controller else (None, None)
     n_q, n_u = (len(known.positions), len(known.velocities)) if known else (0, 0)
     roots = [module for module in known.modules if module.base == "floating"] if known else []
+    held = bed.controller.payload if bed.controller else None
     signals = {name: len(device.signals(bed)) for name, device in {**bed.sensors, **bed.actuators}.items()}
     names = list(bed.sensors), list(bed.actuators)
     frames: dict[str, Size] = {
@@ -230,6 +231,7 @@ def record_sizes(bed: Testbed) -> dict[str, Size]:
         "state_gauges": sum(signals[name] for name in bed.devices_of(Gauge)),
         "state_holding": len(bed.grips),
         "state_supply": len(bed.devices_of(Thrusters)) if bed.devices_of(Pressure) else 0,
+        "state_payload": len(held.recorded(bed)) if held else 0,
         "reference_direct": tuple(signals[name] for name in bed.direct_actuators),
         "reference_task": len(bed.behaviour.recorded(bed)) if law else 0,
         "demand_wrench": sum(3 if module.dimension == "planar" else 6 for module in roots),

@@ -61,6 +61,8 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
     holding = tuple(Coordinate(f"{name}_holding", "1") for name in bed.grips) if bed.controller else ()
     is_measured = bed.controller and bed.devices_of(Pressure)
     supply = tuple(Coordinate(f"{name}_supply", "1") for name in bed.devices_of(Thrusters)) if is_measured else ()
+    held = bed.controller.payload if bed.controller else None
+    payload = held.recorded(bed) if held else ()
     task = bed.behaviour.recorded(bed) if bed.controller else ()
     gains = bed.controller.law.live_gains(bed) if bed.controller else ()
     topics: dict[str, dict[str, Entry]] = {
@@ -85,6 +87,7 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
             "rate_deviation": tuple(Coordinate(f"{c.name}_rate_deviation", c.unit) for c in u),
             "bias": tuple(Coordinate(f"{signal.name}_bias", signal.unit) for signal in signals),
             **({"supply": supply} if supply else {}),
+            **({"payload": payload} if payload else {}),
         },
         "/reference": {
             "t": t,

@@ -82,6 +82,9 @@ static void share_force(struct memory *m, const struct kernels *ks, const double
     k->arg[0] = row + ROW_STATE_Q, k->arg[1] = row + ROW_STATE_U;
     k->arg[2] = row + ROW_DEMAND_FORCE, k->arg[3] = row + ROW_DEMAND_WRENCH;
     k->arg[4] = row + ROW_STATE_DISTURBANCE, k->arg[5] = m->unloading;
+#if HAS_PAYLOAD
+    k->arg[6] = row + ROW_STATE_PAYLOAD;
+#endif
     k->res[0] = wrench, k->res[1] = force, k->res[2] = unloading, k->res[3] = planned;
     evaluate(k);
     copy(m->unloading, unloading, N_UNLOADING);
@@ -118,6 +121,9 @@ static int actuation_allocate(const struct parameters *p, struct memory *m, cons
     const struct kernel *k = ks->delivered + (int)m->allocation_set[0];
     k->arg[0] = row + ROW_STATE_Q, k->arg[1] = row + ROW_STATE_U;
     k->arg[2] = force, k->arg[3] = planned, k->arg[4] = mean;
+#if HAS_PAYLOAD
+    k->arg[5] = row + ROW_STATE_PAYLOAD;
+#endif
     k->res[0] = torque, k->res[1] = row + ROW_COMMAND_THRUST;
     evaluate(k);
     const double *from = torque;

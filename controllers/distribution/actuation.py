@@ -72,6 +72,7 @@ class Actuation:
         self._no_thrust = np.zeros(len(bed.thrusters))
         sets = model.contact_sets
         self._is_gauged = bool(bed.devices_of(Pressure))
+        self._has_payload = bed.control.payload is not None
 
         def write() -> list[ca.Function]:
             return [before_valves(model), *(after_valves(model, one, f"delivered_{i}") for i, one in enumerate(sets))]
@@ -110,6 +111,7 @@ class Actuation:
                 "ALLOCATOR_LONGEST": max([1, *map(len, starts), *valves]),
                 "N_WRENCH": self._n_wrench,
                 "N_UNLOADING": len(self._unloading),
+                "HAS_PAYLOAD": int(self._has_payload),
                 "RESOLVES": int(self._resolves),
                 "SUPPLY_IS_MEASURED": int(self._is_gauged),
                 "ALLOCATION_GRIPS": self._contacts.reports.shape[1],
@@ -164,7 +166,7 @@ class Actuation:
         disturbance = state.disturbance if len(state.disturbance) else self._undisturbed
         force, wrench, planned, computed = demand.force, demand.wrench, NOTHING, []
         if self._resolves:
-            shared = self._share((state.q, state.u, force, wrench, disturbance, self._unloading))
+            shared = self._share((state.q, state.u, force, wrench, disturbance, self._unloading, state.payload))
             n_wrench, end = self._n_wrench, self._n_wrench + len(force)
             wrench, force = shared[:n_wrench], shared[n_wrench:end]
             if len(self._unloading):
@@ -173,6 +175,7 @@ class Actuation:
         for i, bank in enumerate(self._banks):
             supply = state.supply.item(i) if len(state.supply) else 1.0
             arguments.append(bank.open(t, wrench, state.faults, _usable(supply)))
+        arguments.append(state.payload)
         delivered = self._deliver[self._contacts.follow(state.holding)](arguments)
         for part in self._torques:
             computed.append(delivered[part])

@@ -42,6 +42,7 @@ from granite.config.contacts import Contact
 from granite.config.controller import YawWheel
 from granite.config.devices.momentum_wheel import rate_limits
 from granite.config.records import Array
+from granite.controllers.loaded_model import loaded
 from granite.controllers.model import ControlModel
 from granite.mrds.dynamics import solve
 from granite.mrds.elimination import eliminate
@@ -66,12 +67,13 @@ def resolves(model: ControlModel) -> bool:
 
 
 def before_valves(model: ControlModel) -> ca.Function:
-    """(q, u, force and wrench of the demand, disturbance, unloading) -> wrench for the thrusters, force, unloading,
-    planned torque of the yaw wheel."""
-    n, bed, wheel = model.n, model.bed, model.bed.control.allocation.yaw_wheel
+    """(q, u, force and wrench of the demand, disturbance, unloading, payload) -> wrench for the thrusters, force,
+    unloading, planned torque of the yaw wheel."""
+    n, bed, model = model.n, model.bed, loaded(model)
+    wheel = bed.control.allocation.yaw_wheel
     force, d = ca.SX.sym("F", n), ca.SX.sym("d", n)
     wrench, unloading = ca.SX.sym("wrench", model.n_wrench), ca.SX.sym("unloading", 1 if wheel else 0)
-    given = [model.q, model.u, force, wrench, d, unloading]
+    given = [model.q, model.u, force, wrench, d, unloading, *_payload(model)]
     change, planned = ca.SX.zeros(n), ca.SX(0, 1)
     if resolves(model):
         limits, torque, by_wheel = _Limits(model), model.motor_torque(force[model.driven]), None
@@ -90,9 +92,14 @@ def before_valves(model: ControlModel) -> ca.Function:
     return ca.Function("shared", given, [wrench + model.wrenches(change), force + change, unloading, planned])
 
 
+def _payload(model: ControlModel) -> list[ca.SX]:
+    return [model.payload] if model.payload.numel() else []
+
+
 def after_valves(model: ControlModel, gripped: frozenset[str] = frozenset(), name: str = "delivered") -> ca.Function:
-    """(q, u, force, planned torque of the yaw wheel, mean opening of each valve) -> torques of the motors, thrust; with
-    these grips closed."""
+    """(q, u, force, planned torque of the yaw wheel, mean opening of each valve, payload) -> torques of the motors,
+    thrust; with these grips closed."""
+    model = loaded(model)
     n, driven, bed, contacts = model.n, model.driven, model.bed, model.contacts_under(gripped)
     docked = [contact for contact in contacts if _joins_vehicles(model, contact)]
     rows = [model.constraint_jacobian(part) for part in ([c for c in contacts if c not in docked], docked)]
@@ -111,7 +118,7 @@ def after_valves(model: ControlModel, gripped: frozenset[str] = frozenset(), nam
             torque = _limited(model, limits, torque + (limits.inertia @ a)[driven], planned, a, free)
         else:
             torque = torque + model.motor_torque(_with_held_hands(model, J, D, off, free))
-    given = [model.q, model.u, force, planned, opening]
+    given = [model.q, model.u, force, planned, opening, *_payload(model)]
     if not contacts:
         return ca.Function(name, given, [torque, thrust])
     delivered = ca.Function("under_contacts", [*given, J, D], [torque, thrust])

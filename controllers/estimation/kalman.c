@@ -86,6 +86,7 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
     k->arg[5] = m->joint_covariance, k->arg[6] = m->kalman_correction, k->arg[7] = m->kalman_unknown;
     k->res[0] = x, k->res[1] = m->kalman_deviation, k->res[2] = covariances, k->res[3] = m->kalman_innovations;
     k->res[4] = correction, k->res[5] = steps, k->res[6] = unknown, k->res[7] = m->kalman_disturbance;
+    k->res[8] = m->kalman_payload;
     evaluate(k);
     copy(m->kalman_correction, correction, KALMAN_N);
     copy(m->kalman_unknown, unknown, KALMAN_UNKNOWN);
@@ -181,6 +182,9 @@ static int kalman_estimate(const struct parameters *p, struct memory *m, const s
     for (int i = 0; i < ROOT_OFFSETS; i++)
         m->joint_offset[KALMAN_OFFSET_VALUE[i]] = m->root_offset[i];
     copy(row + ROW_STATE_BIAS, m->kalman_bias, KALMAN_SIGNALS);
+#if KALMAN_PAYLOAD
+    copy(row + ROW_STATE_PAYLOAD, m->kalman_payload, KALMAN_PAYLOAD);
+#endif
 #if KALMAN_GAUGED
     copy(row + ROW_STATE_SUPPLY, m->kalman_supply, KALMAN_BANKS);
 #endif

@@ -176,6 +176,8 @@ class KalmanEstimator:
         #: disturbance, faults, and what finds them
         self._unknown, self._disturbance = unknown.memory.copy(), np.zeros(self._n)
         self._faults = unknown.faults
+        #: a load in the hand, at the end of that memory
+        self._payload: Array = self._unknown[len(self._unknown) - unknown.n_payload :].copy()
         key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json()}"
 
         sets, offsets = model.contact_sets, self._roots.offset_joints
@@ -231,6 +233,7 @@ class KalmanEstimator:
                 "KALMAN_UNKNOWN": len(self._unknown),
                 "KALMAN_FAULTS": self._faults.start,
                 "KALMAN_N_FAULTS": self._faults.stop - self._faults.start,
+                "KALMAN_PAYLOAD": len(self._payload),
                 "KALMAN_GRIPS": len(self._holding),
                 "KALMAN_GRIPS_OF": self._grips or 0,
                 "KALMAN_SETS": len(self._sets),
@@ -288,6 +291,7 @@ class KalmanEstimator:
                 "kalman_observe_from": self._observe_from,
                 "kalman_unknown": self._unknown,
                 "kalman_disturbance": self._disturbance,
+                "kalman_payload": self._payload,
                 "kalman_set": self._set,
                 "kalman_holding": self._holding,
                 "kalman_banks": self._bank_memory,
@@ -357,6 +361,7 @@ class KalmanEstimator:
             rate_deviation=self._deviation[n:].copy(),
             bias=self._bias.copy(),
             supply=self._supply.copy() if self._is_gauged else NOTHING,
+            payload=self._payload.copy(),
         )
 
     def _predict(self, t: float, sample: Sample, gate: float, updates: bool) -> None:
@@ -386,7 +391,7 @@ class KalmanEstimator:
             numbers.append(1 + min(max((t - frame.t) / self._period, 0.0), _OLDEST) if is_used else 0.0)
         numbers += [self._gate_sigma, gate, float(t >= self._observe_from[0])]
         kernel = self._predictions[int(self._set[0])]
-        x, deviation, covariances, innovations, correction, steps, unknown, disturbance = kernel.split(
+        x, deviation, covariances, innovations, correction, steps, unknown, disturbance, payload = kernel.split(
             kernel.run(
                 (
                     self._x, *torques, *openings, *measured, np.array(numbers), self._joint_covariance,
@@ -402,6 +407,7 @@ class KalmanEstimator:
             (self._correction, correction),
             (self._unknown, unknown),
             (self._disturbance, disturbance),
+            (self._payload, payload),
         ):
             memory[:] = value
         self._roots.push(t, steps, self._x[: 2 * self._n])

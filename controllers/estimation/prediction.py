@@ -37,6 +37,7 @@ from granite.controllers.estimation.joint_filter import (
 )
 from granite.controllers.estimation.root_filter import Root
 from granite.controllers.estimation.unknown_forces import UnknownForces
+from granite.controllers.loaded_model import loaded
 from granite.controllers.model import ControlModel
 from granite.mrds.dynamics import solve
 
@@ -108,7 +109,7 @@ def prediction(
     """(x, torque of each motor, mean opening of each valve, frames of the joint sensors, numbers, covariances of the
     joints, velocity correction of the last tick, memory of the unknown forces) -> (x a period later, deviations of
     coordinates and velocities, covariances of the joints, innovations of the joint sensors, velocity correction, steps,
-    memory of the unknown forces, disturbance).
+    memory of the unknown forces, disturbance, payload).
 
     `filters` are those of each group of joints, one for each of its devices. `numbers` are 1 and its age in periods for
     each joint sensor whose frame is new, else 0; then the gate of sensors all of whose joints have another one, that of
@@ -117,18 +118,26 @@ def prediction(
     but for the joints in `offsets`, where it is estimated and taken off the frames. `steps` are the acceleration of
     each root, and the jump of its rate at the end of the period, which `root_filter.py` needs.
     """
+    model = loaded(model)
     update = _update(model, joints, filters, roots, offsets, gripped)
     acceleration, n = model.acceleration_under(gripped), model.n
     # Without contacts everything is one expression; with them the contact set is a function of its own.
     symbol: Any = ca.SX if acceleration.is_a("SXFunction") else ca.MX
-    x, _, *others = (symbol.sym(update.name_in(i), update.size1_in(i)) for i in range(update.n_in()))
+    x, _, *others = (
+        symbol.sym(update.name_in(i), update.size1_in(i)) for i in range(update.n_in() - bool(unknown.n_payload))
+    )
     torque, opening = symbol.sym("tau", len(model.driven)), symbol.sym("opening", len(model.bed.thrusters))
     memory, last = symbol.sym("unknown", len(unknown.memory)), symbol.sym("du", n)
     observed = unknown.function(model, gripped)
-    memory_after, disturbance, opened = observed(memory, x[:n], last, opening, others[1][-1])
-    a = acceleration(x[:n], x[n : 2 * n], torque, ca.DM(model.available) * opened, memory_after[:n])
+    memory_after, disturbance, opened = observed(memory, x[:n], x[n : 2 * n], last, opening, others[1][-1])
+    payload = memory_after[len(unknown.memory) - unknown.n_payload :]
+    a = acceleration(
+        x[:n], x[n : 2 * n], torque, ca.DM(model.available) * opened, memory_after[:n],
+        *([payload] if unknown.n_payload else []),
+    )  # fmt: skip
     given = [x, torque, opening, *others, last, memory]
-    return ca.Function(name, given, [*update.call([x, a, *others]), memory_after, disturbance])
+    updated = update.call([x, a, *others, *([payload] if unknown.n_payload else [])])
+    return ca.Function(name, given, [*updated, memory_after, disturbance, payload])
 
 
 def _extras(model: ControlModel, joints: Mapping[str, JointDevice]) -> dict[tuple[str, int], range]:
@@ -267,4 +276,5 @@ def _update(
             step[5] = 0
         steps = ca.vertcat(steps, step)
     found_now = [after, deviation, covariances_after, innovations, correction, steps]
-    return ca.Function("update", [x, a, measured, numbers, stored], found_now)
+    given = [x, a, measured, numbers, stored, *([model.payload] if model.payload.numel() else [])]
+    return ca.Function("update", given, found_now)

@@ -28,6 +28,7 @@ from granite.config.gains import LiveGain, around
 from granite.config.law import LawTable
 from granite.config.records import Array
 from granite.config.tunable import Tunable
+from granite.controllers.loaded_model import loaded
 from granite.controllers.model import ControlModel
 from granite.controllers.symbolic import SymbolicLaw
 from granite.kernels.compilation import compile_once
@@ -227,6 +228,7 @@ def computed_torque(
     model: ControlModel, hold: StationKeeping, modal_gain: ca.SX | None = None, coast: Coasting | None = None
 ) -> ca.Function:
     """The law as a function of named numbers; the modal gain adds an acceleration per velocity."""
+    model = loaded(model)
     q_ref, u_ref, a_ref, kp, kv, kp_hold, kv_hold, disturbance, before = (
         ca.SX.sym(s, model.n) for s in ("q_ref", "u_ref", "a_ref", "kp", "kv", "kp_hold", "kv_hold", "d", "before")
     )
@@ -254,6 +256,7 @@ def computed_torque(
         "state_q": model.q,
         "state_u": model.u,
         "state_disturbance": disturbance,
+        **({"state_payload": model.payload} if model.payload.numel() else {}),
         "reference_q": q_ref,
         "reference_u": u_ref,
         "reference_a": a_ref,

@@ -39,7 +39,13 @@ static int guard(struct memory *m, const struct kernels *ks, double *row)
     const double *given[] = {
         measured, stamps, applied,
         row + ROW_STATE_AGES, row + ROW_STATE_Q, row + ROW_STATE_U, row + ROW_STATE_INNOVATION,
-        row + ROW_STATE_BIAS, row + ROW_STATE_CORRECTION, row + ROW_STATE_DISTURBANCE, row + ROW_STATE_FAULTS, row + ROW_REFERENCE_Q, row + ROW_REFERENCE_U, row + ROW_REFERENCE_A,
+        row + ROW_STATE_BIAS, row + ROW_STATE_CORRECTION, row + ROW_STATE_DISTURBANCE, row + ROW_STATE_FAULTS,
+#ifdef ROW_STATE_PAYLOAD
+        row + ROW_STATE_PAYLOAD,
+#else
+        row,
+#endif
+        row + ROW_REFERENCE_Q, row + ROW_REFERENCE_U, row + ROW_REFERENCE_A,
         row + ROW_DEMAND_ACCELERATION, row + ROW_DEMAND_FORCE, row + ROW_DEMAND_WRENCH, row + ROW_DEMAND_DISTRIBUTION,
         row + ROW_COMMAND_T + 1, row + ROW_COMMAND_THRUST, m->guard_memory,
     };

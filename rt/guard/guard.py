@@ -115,7 +115,8 @@ class Guard:
         arguments: tuple[Buffer, ...] = (
             *measured, self._stamps(*stamps), *reported,
             state.ages, state.q, state.u, state.innovation, state.bias, state.correction, state.disturbance,
-            state.faults, reference.q, reference.u, reference.a, demand.acceleration, demand.force, demand.wrench,
+            state.faults, state.payload, reference.q, reference.u, reference.a, demand.acceleration, demand.force,
+            demand.wrench,
             demand.distribution, *command.setpoints, command.thrust, self.memory.copy(),
         )  # fmt: skip
         judged = self._limits.check(arguments)

@@ -19,6 +19,7 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import accelerations, forces, subjects, thrusts, wrenches
 from granite.controllers.estimation.thruster_faults import STUCK_OPEN
+from granite.controllers.loaded_model import loaded
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.decelerations import base_deceleration, stopping_poses
 from granite.kernels.compilation import compile_once, mode
@@ -36,9 +37,9 @@ class Limits:
     """The limits of a testbed, in the order of their check.
 
     `check` is (values of the sensors' frames, stamps, reported set points, ages, q, u, innovation, bias, correction,
-    disturbance, faults; q, u and a of the reference; acceleration, force, wrench and recorded numbers of the demand;
-    set points, thrust, memory) -> 1 if all limits hold, else 0; and the memory after the tick. `stamps` are the time of
-    the tick, then time and number of each sensor's frame. `broken` takes the same.
+    disturbance, faults, payload; q, u and a of the reference; acceleration, force, wrench and recorded numbers of the
+    demand; set points, thrust, memory) -> 1 if all limits hold, else 0; and the memory after the tick. `stamps` are the
+    time of the tick, then time and number of each sensor's frame. `broken` takes the same.
     """
 
     def __init__(self, bed: Testbed) -> None:
@@ -57,10 +58,12 @@ class Limits:
         )
         d, unexplained = ca.SX.sym("disturbance", n_u), ca.SX.sym("unexplained", n_u)
         faults = ca.SX.sym("faults", len(bed.thrusters))
+        held = bed.controller.payload if bed.controller else None
+        payload = ca.SX.sym("payload", len(held.recorded(bed)) if held else 0)
         wrench, thrust = ca.SX.sym("wrench", len(wrenches(bed))), ca.SX.sym("thrust", len(bed.thrusters))
         seen = MonitorInputs(
             stamps[0], stamps[1::2], stamps[2::2], measured, innovation, bias, u, impulse, unexplained, faults, q_ref,
-            u_ref, dict(_torques(bed, applied)),
+            u_ref, dict(_torques(bed, applied)), payload[payload.numel() - n_u :] if held else ca.SX.zeros(n_u),
         )  # fmt: skip
         monitor = Monitor(bed, seen)
         recorded = ca.SX.sym("recorded", len(bed.controller.law.recorded(bed)) if bed.controller else 0)
@@ -92,21 +95,12 @@ class Limits:
         #: what `check` gets at the first tick
         self.memory: Array = np.zeros(monitor.memory.before.numel())
 
-        given = [
-            _joined(measured),
-            stamps,
-            _joined(applied),
-            ages,
-            q,
-            u,
-            _joined(innovation),
-            _joined(bias),
-            correction,
-        ]
-        given += [d, faults, q_ref, u_ref, a_ref, a, force, wrench, recorded, _joined(setpoints), thrust]
+        given = [_joined(measured), stamps, _joined(applied), ages, q, u, _joined(innovation), _joined(bias)]
+        given += [correction, d, faults, payload, q_ref, u_ref, a_ref, a, force, wrench, recorded]
+        given += [_joined(setpoints), thrust]
 
         def computed(*results: ca.SX) -> list[ca.SX]:
-            forces_of_model = [_momentum(bed, q, correction), d - _stuck(bed, q, faults)]
+            forces_of_model = [_momentum(bed, q, correction, payload), d - _stuck(bed, q, faults)]
             substituted: list[ca.SX] = ca.substitute([*results], [impulse, unexplained], forces_of_model)
             return substituted
 
@@ -167,12 +161,12 @@ _kept: dict[tuple[str, str], Limits] = {}
 _MOST_KEPT = 16
 
 
-def _momentum(bed: Testbed, q: ca.SX, u: ca.SX) -> ca.SX:
-    """M(q) u."""
+def _momentum(bed: Testbed, q: ca.SX, u: ca.SX, payload: ca.SX) -> ca.SX:
+    """M(q) u, with the payload."""
     if bed.controller is None or not bed.explains_motion:
         return u
-    model = ControlModel(bed)
-    return ca.substitute(model.mass_matrix @ u, model.q, q)
+    model = loaded(ControlModel(bed))
+    return ca.substitute(model.mass_matrix @ u, ca.vertcat(model.q, model.payload), ca.vertcat(q, payload))
 
 
 def _torques(bed: Testbed, applied: Mapping[str, ca.SX]) -> Iterator[tuple[int, ca.SX]]:

@@ -10,7 +10,8 @@ It compares measurements with their prediction, motion with commands, and each t
   over the window, r <- r exp(-dt/window) + M du/window, is a residual force, as a momentum observer has it. What the
   friction of a joint may explain is taken off it: the friction f of the file may be wrong by a part, and at rest it may
   be anything up to static friction. With the rate v of the reference and the rate v0 below which friction fades out,
-  f (part + static (1 - |v| / sqrt(v^2 + v0^2))), as a mean over the same window.
+  f (part + static (1 - |v| / sqrt(v^2 + v0^2))), as a mean over the same window. So is what a payload may do whose
+  mass is estimated (`controller.payload`): the standard deviation of its force.
 - Counters and time stamps go forward, and the reference moves as its own velocity says.
 - A pose arrives latency_s after its exposure. The mean of latency_s + period/2 - age at arrival (a tick sees it half a
   period late) is the error of its time stamps. Innovations hardly show that error: the filter takes constant velocity
@@ -53,6 +54,8 @@ _WINDOWS, _LAG_S = (0.25, 1.0, 2.0), 0.05
 _FRICTION_S = 0.1
 #: greatest error of a gain: what a motor explains with a larger one is chance, or the fault of a sensor
 _MOST_GAIN_ERROR = 4.0
+#: of the force of a payload that is not known, in its standard deviations
+_LOAD_SIGMA = 3.0
 
 
 class Limit(NamedTuple):
@@ -90,6 +93,7 @@ class MonitorInputs(NamedTuple):
     q_ref: ca.SX
     u_ref: ca.SX
     torques: dict[int, ca.SX]  #: applied by motors, by the index of the velocity
+    load: ca.SX  #: (n_u) one standard deviation of the force of a payload
 
 
 class MonitorMemory:
@@ -143,6 +147,8 @@ class Monitor:
         self.statistics: list[Statistic] = []
         self._frictions = joint_frictions(bed)
         self._found_a_fault = ca.SX(0)
+        #: what a payload may explain of the mean force on a velocity over a window
+        self._loads: dict[tuple[int, float], ca.SX] = {}
         if bed.controller is not None:
             faults = list(self._faults())
             self.limits += [*self._stamps(), *self._frozen(), *self._disagreeing(), *self._measured_rates()]
@@ -346,14 +352,31 @@ class Monitor:
                 may_be = frictions[i][0] * (monitor.friction_error + monitor.static_friction * (1 - self._moves(i)))
                 allowed = self._mean(f"{name} friction", may_be, monitor.window_s)
                 mean = ca.sign(mean) * ca.fmax(ca.fabs(mean) - allowed, 0.0)
+            mean = self._beside_load(i, mean, monitor.window_s)
             self._count("residual", i, mean, most)
             if i not in on_bases:
                 yield from self._doubted(name, mean, most)
                 continue
             yield Limit(ca.fabs(mean) <= most, Reason.MOTION_UNEXPLAINED, name, mean, most)
             disturbance = self._mean(f"{name} disturbance", d, monitor.patience_s)
+            disturbance = self._beside_load(i, disturbance, monitor.patience_s)
             self._count("disturbance", i, disturbance, patient[i])
             yield from self._doubted(name, disturbance, patient[i])
+
+    def _beside_load(self, i: int, mean: ca.SX, window: float) -> ca.SX:
+        """What is left of a mean force where a payload may explain some of it."""
+        if self._bed.control.payload is None:
+            return mean
+        return ca.sign(mean) * ca.fmax(ca.fabs(mean) - self._load(i, window), 0.0)
+
+    def _load(self, i: int, window: float) -> ca.SX:
+        """What the payload may explain of a mean force."""
+        if self._bed.control.payload is None:
+            return ca.SX(0)
+        if (i, window) not in self._loads:
+            name = f"{self._bed.known.velocities[i].name} payload {window}"
+            self._loads[i, window] = self._mean(name, _LOAD_SIGMA * self._seen.load[i], window)
+        return self._loads[i, window]
 
     def _doubted(self, name: str, mean: ca.SX, most: float) -> Iterator[Limit]:
         ends = self._bed.safety.monitor.stop_ratio * most
@@ -407,7 +430,7 @@ class Monitor:
                 gain, explained = 1 + D / E, D * ca.sqrt(part * moved / E)
                 self._count("gain", i, ca.fmin(explained, 0.0), most)
                 possible = ca.logic_and(gain <= 1 - monitor.gain_error, gain >= 1 - _MOST_GAIN_ERROR)
-                is_wrong = ca.logic_and(possible, explained <= -most)
+                is_wrong = ca.logic_and(possible, explained <= -(most + self._load(i, window)))
                 yield Limit(_not(is_wrong), Reason.MOTOR_GAIN, name, gain, 1 - monitor.gain_error)
 
     def _moves(self, i: int) -> ca.SX:

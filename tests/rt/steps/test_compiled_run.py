@@ -260,6 +260,11 @@ def test_calibrated_devices_have_the_bits_of_the_loop_and_start_anew_in_each_run
     assert_same_rows(compiled.run, again[0], first[0])
 
 
+@pytest.mark.slow
+def test_an_estimated_payload_has_the_bits_of_the_loop():
+    assert_equal_to_the_bit(load("free-flyer/payload", ["loop.duration_s=6"]))
+
+
 OWN_PARTS = """
 import granite
 from granite.controllers.estimation.kalman import KalmanEstimator
