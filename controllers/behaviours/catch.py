@@ -21,7 +21,7 @@ from granite.config.errors import InputError
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.hands import arm_of
 from granite.controllers.behaviours.state_machine import Instant, OneContactOptions, StateMachine, staying
-from granite.controllers.behaviours.task_plan import TaskPlan, Tick, TickResults, TickSymbols
+from granite.controllers.behaviours.task_plan import TaskPlan, TickForm, TickResults, TickSymbols
 from granite.controllers.behaviours.tasks import TaskLayout
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.quintic import Quintic
@@ -75,7 +75,7 @@ class CatchObject(StateMachine):
         self._shoulder = model.trees[module.name].point(module.root.name, tuple(shoulder_m)).position[:2]
         limits = options.model_dump_json(include={"contact", "close_m", "close_m_s", "lost_m"})
         key = model.bed.fingerprint and f"{model.bed.fingerprint} {limits}"
-        super().__init__(options, model, Tick(key, 1, 0, ("near", "away"), self._write))
+        super().__init__(options, model, TickForm(key, 1, 0, ("near", "away"), self._write))
         self._base = [*range(layout.root_q(module).start, layout.root_q(module).stop)]
         self._arms = [i for i in range(layout.q[module.name].start, layout.q[module.name].stop) if i not in self._base]
         own = {layout.joint_q(layout.name(module, joint)) for joint in joints}

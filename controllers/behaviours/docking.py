@@ -26,7 +26,7 @@ from granite.config.errors import InputError
 from granite.config.modules import Module
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.state_machine import Instant, OneContactOptions, StateMachine, staying
-from granite.controllers.behaviours.task_plan import TaskPlan, Tick, TickResults, TickSymbols
+from granite.controllers.behaviours.task_plan import TaskPlan, TickForm, TickResults, TickSymbols
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.planar_motion import PlanarMotion, whole_turns
 from granite.controllers.trajectories.quintic import Quintic
@@ -109,7 +109,9 @@ class Docking(StateMachine):
         )
         limits = options.model_dump_json(include={"corridor_m", *(f"{w}_{unit}" for w in _LIMITS for unit in _UNITS)})
         key = f"docking {self._base} {self._other} {self._port} {self._other_port} {limits}"
-        super().__init__(options, model, Tick(key, 1, 0, ("behind", "aligned", "beside", "near", "away"), self._write))
+        super().__init__(
+            options, model, TickForm(key, 1, 0, ("behind", "aligned", "beside", "near", "away"), self._write)
+        )
         #: all others stay where they are
         self._still = [i for i in range(model.n) if i not in (*self._base, *self._other)]
         self._pose: Quintic

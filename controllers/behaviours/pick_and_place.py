@@ -26,7 +26,7 @@ from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.controllers.behaviours.held_grips import HeldGrips
 from granite.controllers.behaviours.state_machine import Instant, StateMachine
-from granite.controllers.behaviours.task_plan import TaskPlan, Tick, TickResults, TickSymbols
+from granite.controllers.behaviours.task_plan import TaskPlan, TickForm, TickResults, TickSymbols
 from granite.controllers.behaviours.tasks import TaskLayout
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.quintic import Quintic
@@ -121,7 +121,7 @@ class PickAndPlace(StateMachine):
         # Of a plan: whether the hands follow the grips; goal of the object, part of its error that the filter takes in
         # a tick, and limits of the error. The memory is that of the grips, and the filtered error of the object.
         conditions = "out_of_reach", "near", "there", "away", "loose", "slips"
-        super().__init__(options, model, Tick(key, 7, self._held.n_memory + 3, conditions, self._write))
+        super().__init__(options, model, TickForm(key, 7, self._held.n_memory + 3, conditions, self._write))
         self._goal = np.array([*options.goal_m, options.goal_rad])
         far = self._held.out_of_reach(self._goal)
         if far:

@@ -31,7 +31,7 @@ from granite.config.errors import InputError, one_of
 from granite.config.records import NOTHING, Array, Reference, State
 from granite.config.run_modes import Reply, Request, RequestKind
 from granite.config.testbed import Testbed
-from granite.controllers.behaviours.task_plan import TaskPlan, Tick, plan_size, tick_kernel
+from granite.controllers.behaviours.task_plan import TaskPlan, TickForm, plan_size, tick_kernel
 from granite.controllers.behaviours.tasks import TaskLayout
 from granite.controllers.model import ControlModel
 from granite.controllers.symbolic import SymbolicBehaviour, record_sizes
@@ -113,8 +113,8 @@ class StateMachine:
             """The code of the state, and the tasks."""
             return TaskLayout(bed).coordinates
 
-    def __init__(self, options: Options, model: ControlModel, tick: Tick | None = None) -> None:
-        bed, tick = model.bed, tick or Tick()
+    def __init__(self, options: Options, model: ControlModel, tick: TickForm | None = None) -> None:
+        bed, tick = model.bed, tick or TickForm()
         if not bed.control.law.follows_tasks:
             law = bed.control.law.kind
             raise InputError(
@@ -308,7 +308,7 @@ def staying(now: Instant) -> Quintic:
 
 
 def _tick_part(
-    bed: Testbed, tasks: TaskLayout, tick: Tick, setpoints: Array
+    bed: Testbed, tasks: TaskLayout, tick: TickForm, setpoints: Array
 ) -> tuple[SymbolicBehaviour, dict[str, Array]]:
     """The ticks between two looks at the conditions, and their memory, which is set at every look."""
     every = {name: sum(size) if isinstance(size, tuple) else size for name, size in record_sizes(bed).items()}

@@ -113,7 +113,7 @@ def _polynomials_alone(tick: TickSymbols) -> TickResults:
     return TickResults(tick.q, tick.u, tick.a, tick.task, nothing, nothing, nothing)
 
 
-class Tick(NamedTuple):
+class TickForm(NamedTuple):
     """What the ticks of a machine have beside the polynomials of its plans: references that follow something that is
     estimated, filters, and conditions for which its states wait.
     """
@@ -125,14 +125,14 @@ class Tick(NamedTuple):
     write: Callable[[TickSymbols], TickResults] = _polynomials_alone
 
 
-def tick_kernel(layout: TaskLayout, sizes: Mapping[str, int], tick: Tick) -> Kernel:
+def tick_kernel(layout: TaskLayout, sizes: Mapping[str, int], tick: TickForm) -> Kernel:
     """A tick between two looks at the conditions; the sizes are those of `state_...` and `reference_direct`."""
     tasks = f"{layout.n} {len(layout.targets)} {layout.has_thrusters}"
     key = None if tick.key is None else f"{[*sizes.items()]} {tasks} {tick[1:4]} {tick.key}"
     return compile_once("machine", key, lambda: [_tick_function(layout, sizes, tick)])["machine"]
 
 
-def _tick_function(layout: TaskLayout, sizes: Mapping[str, int], tick: Tick) -> ca.Function:
+def _tick_function(layout: TaskLayout, sizes: Mapping[str, int], tick: TickForm) -> ca.Function:
     of_state = {name: ca.SX.sym(name, size) for name, size in sizes.items() if name != "reference_direct"}
     n = len(tick.conditions)
     memory = {

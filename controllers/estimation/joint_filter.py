@@ -46,7 +46,7 @@ _VAN_LOAN = 4.0
 FIRST_RATE_DEVIATION = 0.05
 
 
-class Spread(NamedTuple):
+class JointCovariance(NamedTuple):
     """Covariance of the state, of the state a period before, and between them."""
 
     P: ca.SX
@@ -60,7 +60,7 @@ class Update(NamedTuple):
     K: ca.SX  #: Kalman gain
     K_before: ca.SX  #: that of the state a period before
     sigma: ca.SX  #: standard deviation of the innovation of angle and rate
-    after: Spread
+    after: JointCovariance
 
 
 class JointFilter(NamedTuple):
@@ -85,11 +85,11 @@ class JointFilter(NamedTuple):
         """The covariance a period later."""
         return ca.DM(self.F) @ P @ ca.DM(self.F).T + ca.DM(self.Q)
 
-    def spread(self, P_before: ca.SX) -> Spread:
+    def spread(self, P_before: ca.SX) -> JointCovariance:
         """After the prediction from this covariance."""
-        return Spread(self.predicted(P_before), ca.DM(self.F) @ P_before, P_before)
+        return JointCovariance(self.predicted(P_before), ca.DM(self.F) @ P_before, P_before)
 
-    def update(self, spread: Spread, s: ca.SX) -> Update:
+    def update(self, spread: JointCovariance, s: ca.SX) -> Update:
         """Gains, standard deviation of the innovation, and covariances after a frame (Joseph form, stays symmetric).
 
         Parameters
@@ -107,7 +107,7 @@ class JointFilter(NamedTuple):
         mixed = rest @ both @ rest_before.T
         after = rest @ P @ rest.T + mixed + mixed.T + rest_before @ P_before @ rest_before.T + K @ R @ K.T
         known_before = P_before - K_before @ S @ K_before.T
-        known = Spread((after + after.T) / 2, both - K @ S @ K_before.T, known_before)
+        known = JointCovariance((after + after.T) / 2, both - K @ S @ K_before.T, known_before)
         return Update(K, K_before, ca.sqrt(ca.diag(S)), known)
 
 

@@ -29,8 +29,8 @@ import numpy as np
 from granite.config.devices.joint_sensors import JointDevice, JointSensors
 from granite.config.records import Array
 from granite.controllers.estimation.joint_filter import (
+    JointCovariance,
     JointFilter,
-    Spread,
     angle_offset,
     first_covariance,
     offset_devices,
@@ -203,7 +203,7 @@ def _update(
         after[n + i] = x[n + i] + period * a[i]
     innovations, correction = ca.SX(np.full(measured.numel(), np.nan)), ca.SX.zeros(n)
     extras, first, first_entry = _extras(model, joints), _first_offset(model, joints), 0
-    spreads: list[Spread] = []
+    spreads: list[JointCovariance] = []
     states: list[list[_Joint]] = []
     for group, of_group in zip(groups, filters, strict=True):
         size, n_offsets = len(of_group[0].F), len(offset_devices(group.sensors(joints)))
@@ -250,7 +250,7 @@ def _update(
                 if groups[g].devices[-1] != name:
                     joint.before += ca.if_else(usable, update.K_before @ joint.innovation, np.zeros(size))
             used = [ca.if_else(usable, new, old) for new, old in zip(update.after, spreads[g], strict=True)]
-            spreads[g] = Spread(*used)
+            spreads[g] = JointCovariance(*used)
         first_value += device.n_signals * len(device.joints)
     for group, spread, moved_joints in zip(groups, spreads, states, strict=True):
         offset = angle_offset(group.sensors(joints)[0])

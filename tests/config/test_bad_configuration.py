@@ -597,7 +597,7 @@ def test_the_refusal_of_an_unknown_preset_names_the_nearest_one_and_where_the_ot
 
 def test_the_refusal_of_an_unknown_variant_names_the_known_ones() -> None:
     sentence = complaint_about("free-flyer/idle")
-    assert "no variant 'idle', expected one of clean, harsh, printed-inertias, ideal" in sentence
+    assert "no variant 'idle', expected one of clean, harsh, payload, printed-inertias, ideal" in sentence
 
 
 def test_a_variant_of_a_file_without_variants_is_refused(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from granite.config.loader import load
 from granite.config.records import NOTHING, State
 from granite.controllers.behaviours.leap import Leap
 from granite.controllers.behaviours.state_machine import Instant, StateMachine
-from granite.controllers.behaviours.task_plan import TaskPlan, Tick, TickResults, TickSymbols
+from granite.controllers.behaviours.task_plan import TaskPlan, TickForm, TickResults, TickSymbols
 from granite.controllers.model import ControlModel
 
 OWN = '''
@@ -88,7 +88,7 @@ class Waiting(StateMachine):
         )
 
     def __init__(self, options: StateMachine.Options, model: ControlModel) -> None:
-        super().__init__(options, model, Tick(None, 1, 1, ("turned",), mean_heading))
+        super().__init__(options, model, TickForm(None, 1, 1, ("turned",), mean_heading))
         self.looked: list[float] = []
 
     def enter_first(self, now: Instant) -> None:
