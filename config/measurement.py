@@ -30,6 +30,9 @@ class Measurement(NamedTuple):
         Of some rows.
     time_deviation_s
         One standard deviation of the time of a frame: it adds noise in proportion to the rate of the expected value.
+    acceleration
+        Symbols (3) in `expected` that stand for x'', y'' and heading'' of the root, its mean over the period before.
+        Innovations of such a sensor are forces that the model does not have: no gate refuses a frame.
     """
 
     expected: Any
@@ -37,3 +40,4 @@ class Measurement(NamedTuple):
     angles: tuple[int, ...] = ()
     biases: tuple[Bias, ...] = ()
     time_deviation_s: float = 0.0
+    acceleration: Any = None

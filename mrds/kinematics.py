@@ -9,6 +9,7 @@ import casadi as ca
 from granite.config.layout import Layout
 from granite.config.testbed import Testbed
 from granite.mrds.frames import PointFrame
+from granite.mrds.height_map import GRAVITY, downhill
 from granite.mrds.tree import Tree
 
 
@@ -45,6 +46,11 @@ class Kinematics:
         """Pose, velocity, Jacobian and drift of a named point, in the symbols of its module alone."""
         named = next(point for point in self.bed.module(module).points if point.name == name)
         return self.trees[module].point(named.body, named.position_m)
+
+    def free_fall(self, position: ca.SX) -> ca.SX:
+        """Acceleration (2) of a free body along the slope of the measured floor at a place; zero without a map."""
+        floor = self.bed.floor
+        return ca.SX.zeros(2) if floor is None else GRAVITY * downhill(floor.map, position)
 
     def planar_pose(self, module: str, body: str, position: tuple[float, ...]) -> ca.SX:
         """x, y and heading of a point of a body that moves in the plane."""

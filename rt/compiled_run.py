@@ -32,6 +32,7 @@ from granite.rt.run import Run
 from granite.rt.steps.compiled_steps import StepForms, steps_in_python
 from granite.rt.steps.parts_in_python import ALLOCATE, PartsInPython
 from granite.rt.supervisor.supervisor import Supervisor
+from granite.sim.devices.accelerometer import SimulatedAccelerometer
 from granite.sim.devices.force_gauges import SimulatedForceGauges
 from granite.sim.devices.grips import SimulatedGrips
 from granite.sim.devices.gyro import SimulatedGyro
@@ -60,6 +61,7 @@ _KINDS = (
     SimulatedTachometers,
     SimulatedForceGauges,
     SimulatedStrainGauges,
+    SimulatedAccelerometer,
     SimulatedGyro,
     SimulatedMeasurement,
     SimulatedPressure,

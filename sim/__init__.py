@@ -7,6 +7,7 @@ KINDS = {
     "vision": "devices.vision:SimulatedVision",
     "camera": "camera.device:SimulatedCamera",
     "gyro": "devices.gyro:SimulatedGyro",
+    "accelerometer": "devices.accelerometer:SimulatedAccelerometer",
     "pressure": "devices.pressure:SimulatedPressure",
     "force_gauges": "devices.force_gauges:SimulatedForceGauges",
     "strain_gauges": "devices.strain_gauges:SimulatedStrainGauges",

@@ -9,6 +9,7 @@ KINDS = {
     "vision": "vision:Vision",
     "camera": "camera:Camera",
     "gyro": "gyro:Gyro",
+    "accelerometer": "accelerometer:Accelerometer",
     "pressure": "pressure:Pressure",
     "force_gauges": "force_gauges:ForceGauges",
     "strain_gauges": "strain_gauges:StrainGauges",

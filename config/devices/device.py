@@ -41,6 +41,8 @@ class Device(PartTable):
     binary: ClassVar[bool] = False
     #: actuators: at rest they stay as they are; else they go to zero
     holds_at_rest: ClassVar[bool] = False
+    #: sensors: a large innovation is an error of the sensor, by which it is judged
+    has_outliers: ClassVar[bool] = True
 
     #: the driver of the real device; without one it can only be simulated
     driver: DriverPart | None = None

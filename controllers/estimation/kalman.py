@@ -73,6 +73,8 @@ class KalmanEstimator:
         joint_rad_s2_per_rthz: Positive = 0.2  #: process noise of joints
         #: at least, of a base whose rate a gyro measures: reactions to what the model of the joints does not explain
         measured_rotation_rad_s2_per_rthz: Positive = 1e-2
+        #: correlation time of the error of an acceleration that an accelerometer measures; of others it is white
+        acceleration_correlation_s: Positive = 0.1
         #: error of the model by which the deviations of poses and rates are stated, where it is less than the process
         #: noise: that is a margin for faults and for forces that the model does not have
         stated_translation_m_s2_per_rthz: Positive | None = None
@@ -122,7 +124,17 @@ class KalmanEstimator:
         self._end_covariances = self._end_deviation + len(self._joint_covariance)
         self._end_innovations = self._end_covariances + first
         process = _process_noise(options, model)
-        roots = measured_roots(model, process, options.measured_rotation_rad_s2_per_rthz, _stated(options, process))
+        roots = measured_roots(
+            model,
+            process,
+            options.measured_rotation_rad_s2_per_rthz,
+            _stated(options, process),
+            options.acceleration_correlation_s,
+        )
+        if options.acceleration_correlation_s < 4 * self._period and any(root.accelerations for root in roots):
+            where = "controller.estimator.acceleration_correlation_s"
+            expected = f"at least four periods ({4 * self._period:g} s)"
+            raise InputError(key=where, value=options.acceleration_correlation_s, expected=expected)
         self._roots = RootFilters(roots, model.q, model.u, self._period)
         #: of each sensor of a root: its index among the sensors, and where its innovations stand
         self._root_sensors = [

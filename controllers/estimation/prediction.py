@@ -272,6 +272,8 @@ def _update(
         at, step = root.first, ca.SX.zeros(6)
         if at is not None:
             step[:3], step[3:] = a[at : at + 3], correction[at : at + 3]
+        for i in root.accelerations:  # a sensor shows the motion itself
+            step[3 + i] = 0
         if root.has_rate:
             step[5] = 0
         steps = ca.vertcat(steps, step)

@@ -1,6 +1,7 @@
 """Pose, rate and biases of a floating root from any number of sensors, each with its own model, rate and delay.
 
-    z = [pose; rate; biases; offsets]    pose' = rate    rate' = model acceleration + white noise    bias' = white noise
+    z = [pose; rate; errors of acceleration; biases; offsets]
+    pose' = rate    rate' = model acceleration + white noise    bias' = white noise
 
 A sensor measures h(z, joints) + noise (`config/measurement.py`). Where h depends on a joint, as that of a target on the
 hand does, the constant offset of the joint's own sensor is part of z: the angle in h is what that sensor says, less its
@@ -14,6 +15,16 @@ Frames come late and in any order. Every tick leaves a checkpoint: z, its covari
 put among the measurements by its time, and everything since the checkpoint before it is computed again
 (out-of-sequence by reprocessing, Bar-Shalom, *Estimation with Applications to Tracking and Navigation*, 2001).
 Covariances have only the entries that the sensors of the testbed couple.
+
+An accelerometer measures the acceleration, whose error is no state as long as it is white: a sample says nothing about
+the next one. So the error of each acceleration that a sensor measures is a state e, a first-order Gauss-Markov process
+(Singer, *Estimating optimal tracking filter performance for manned maneuvering targets*, IEEE AES-6, 1970),
+
+    rate' = model acceleration + e    e' = -e / T + (density / T) * white noise
+
+which at low frequencies has the density that the white noise had: the process noise needs no other number. An
+accelerometer then measures model acceleration + e, less free fall along the slope of a measured floor, and its biases.
+Poses tell e from a bias: e moves the root, a bias only the reading. Slope that is not known is part of the biases.
 
 Process noise is a margin: it lets the filter follow forces that the model does not have, such as a fault or a slope.
 Where the model is better than that, P says too much: of a pose without any process noise 3/4 of its variance are left,
@@ -85,6 +96,9 @@ class Root(NamedTuple):
     has_rate: bool = False  #: whether a sensor measures the rate of its heading
     heading: float = 0.0  #: about the one it begins with, which sensors give within a turn [rad]
     patience_s: float = math.inf  #: before its poses are too old
+    #: which of its accelerations sensors measure, and the correlation time of their errors [s]
+    accelerations: tuple[int, ...] = ()
+    correlation_s: float = 0.1
 
 
 class RootKernels:
@@ -105,7 +119,9 @@ class RootKernels:
         #: coordinates of the pose: none of a fixed root
         self.n_pose = 0 if root.first is None else POSE
         #: where the biases begin in z, and the offsets
-        self.first_bias = 2 * self.n_pose
+        self.first_bias = 2 * self.n_pose + len(root.accelerations)
+        #: of each acceleration whose error is a state, its index in z
+        self._errors = {i: 2 * self.n_pose + e for e, i in enumerate(root.accelerations)}
         self.first_offset = self.first_bias + len(biases)
         self.n_z = self.first_offset + len(root.offsets)
         n = u.numel()
@@ -114,8 +130,8 @@ class RootKernels:
         for i, (k, bias) in enumerate(biases):
             self._bias_rows[k][bias.signal] = self.first_bias + i
         z = ca.SX.sym("z", self.n_z)
-        x = ca.SX.sym("x", 2 * n)
-        self._expected = [self._expectation(k, z, x, q, u) for k in range(len(root.sensors))]
+        x, a = ca.SX.sym("x", 2 * n), ca.SX.sym("a", POSE)
+        self._expected = [self._expectation(k, z, x, a, q, u) for k in range(len(root.sensors))]
         #: sensors that can't be used before the joints were measured
         self.needs_joints = [bool(ca.jacobian(h, x).nnz()) for h in self._expected]
         #: sensors whose first frame starts the filter: those of the whole pose; every one of a fixed root
@@ -125,7 +141,9 @@ class RootKernels:
             for k, (sensor, h) in enumerate(zip(root.sensors, self._expected, strict=True))
         ]
         jacobians = [np.array(ca.DM(ca.jacobian(h, z).sparsity(), 1)) for h in self._expected]
-        self._lower = _pattern(self.n_z, self.n_pose, jacobians)
+        self._lower = _pattern(
+            np.array(ca.DM(self._transition(ca.SX.sym("d"))[0].sparsity(), 1), dtype=bool), self.n_pose, jacobians
+        )
         #: one covariance for the gains, and one for the deviations where these have a density of their own
         self._densities = [root.process, *([root.stated] if root.stated and self.n_pose else [])]
         self.n_p = self._lower.nnz() * len(self._densities)
@@ -137,14 +155,16 @@ class RootKernels:
         def write() -> list[ca.Function]:
             functions = [self._propagation(z)]
             for k in range(len(root.sensors)):
-                functions.append(self._update(k, z, x, n))
+                functions.append(self._update(k, z, x, a, n))
                 if self.starts[k]:
-                    functions.append(self._start(k, z, x))
+                    functions.append(self._start(k, z, x, a))
             return functions
 
-        given = [ca.Function("h", [z, x], [h]).serialize() for h in self._expected]
-        described = [sensor.measurement._replace(expected=None) for sensor in root.sensors]
-        key = repr((root.first, self._densities, root.offsets, described, given))
+        given = [ca.Function("h", [z, x, a], [h]).serialize() for h in self._expected]
+        described = [sensor.measurement._replace(expected=None, acceleration=None) for sensor in root.sensors]
+        key = repr(
+            (root.first, self._densities, root.offsets, root.accelerations, root.correlation_s, described, given)
+        )
         kernels = compile_once("root_filter", key, write)
         self.propagation: Kernel = kernels["propagation"]
         self.updates: list[Kernel] = [kernels[f"update_{k}"] for k in range(len(root.sensors))]
@@ -152,7 +172,7 @@ class RootKernels:
             kernels[f"start_{k}"] if starts else None for k, starts in enumerate(self.starts)
         ]
 
-    def _expectation(self, k: int, z: ca.SX, x: ca.SX, q: ca.SX, u: ca.SX) -> ca.SX:
+    def _expectation(self, k: int, z: ca.SX, x: ca.SX, a: ca.SX, q: ca.SX, u: ca.SX) -> ca.SX:
         """h of a sensor, with the biases of its rows and the offsets of joints."""
         at, n = self.root.first, u.numel()
         moved, turned = ca.SX(x[:n]), ca.SX(x[n:])
@@ -160,7 +180,13 @@ class RootKernels:
             moved[at : at + POSE], turned[at : at + POSE] = z[:POSE], z[POSE : 2 * POSE]
         for i, offset in enumerate(self.root.offsets):
             moved[offset.coordinate] -= z[self.first_offset + i]
-        h = ca.substitute(self.root.sensors[k].measurement.expected, ca.vertcat(q, u), ca.vertcat(moved, turned))
+        measurement = self.root.sensors[k].measurement
+        h = ca.substitute(measurement.expected, ca.vertcat(q, u), ca.vertcat(moved, turned))
+        if measurement.acceleration is not None:
+            accelerations = ca.SX(a)
+            for i, entry in self._errors.items():
+                accelerations[i] += z[entry]
+            h = ca.substitute(h, measurement.acceleration, accelerations)
         h = ca.SX(ca.densify(h))
         for row, i in self._bias_rows[k].items():
             h[row] += z[i]
@@ -175,20 +201,38 @@ class RootKernels:
         lower = [ca.SX(self._lower, part) for part in ca.vertsplit(packed, self._lower.nnz())]
         return [part + ca.tril(part, False).T for part in lower]
 
+    def _transition(self, d: ca.SX) -> tuple[ca.SX, list[tuple[int, int, ca.SX]]]:
+        """F over the time d; and of each error of acceleration its index, that in z, and its factor in pose, rate and
+        itself."""
+        F, T, errors = ca.SX.eye(self.n_z), self.root.correlation_s, []
+        for i in range(self.n_pose):
+            F[i, POSE + i] = d
+        for i, entry in self._errors.items():
+            left = ca.exp(-d / T)
+            effect = ca.vertcat(T * (d - T * (1 - left)), T * (1 - left), left)
+            F[i, entry], F[POSE + i, entry], F[entry, entry] = effect[0], effect[1], effect[2]
+            errors.append((i, entry, effect))
+        return F, errors
+
     def _propagation(self, z: ca.SX) -> ca.Function:
         """(z, P, [time, acceleration, jump of the rate at the end]) -> z and P after that time."""
         packed, numbers = ca.SX.sym("P", self.n_p), ca.SX.sym("numbers", 1 + STEP)
         d, a, jump = numbers[0], numbers[1 : 1 + POSE], numbers[1 + POSE :]
-        after, F, covariances = ca.SX(z), ca.SX.eye(self.n_z), []
+        after, (F, errors), covariances = ca.SX(z), self._transition(d), []
         if self.n_pose:
             x, v = z[:POSE], z[POSE : 2 * POSE]
             after[: 2 * POSE] = ca.vertcat(x + d * (v + d / 2 * a), v + d * a + jump)
-        for i in range(self.n_pose):
-            F[i, POSE + i] = d
+        for i, entry, (in_pose, in_rate, left) in ((i, k, ca.vertsplit(effect)) for i, k, effect in errors):
+            after[i] += in_pose * z[entry]
+            after[POSE + i] += in_rate * z[entry]
+            after[entry] = left * z[entry]
         for P, densities in zip(self._covariances(packed), self._densities, strict=True):
             Q = ca.SX(self.n_z, self.n_z)
             for i, density in enumerate(densities[: self.n_pose]):
                 s = density**2
+                if i in self._errors:
+                    self._add_error(Q, i, d, s / self.root.correlation_s**2)
+                    continue
                 Q[i, i], Q[POSE + i, POSE + i] = s * d * d * d / 3, s * d
                 Q[i, POSE + i] = Q[POSE + i, i] = s * d * d / 2
             for i, bias in enumerate(self.biases, self.first_bias):
@@ -196,12 +240,24 @@ class RootKernels:
             covariances.append(F @ P @ F.T + Q)
         return ca.Function("propagation", [z, packed, numbers], [after, self._packed(covariances)])
 
-    def _update(self, k: int, z: ca.SX, x: ca.SX, n: int) -> ca.Function:
+    def _add_error(self, Q: ca.SX, i: int, d: ca.SX, s: float) -> None:
+        """Noise of pose, rate and acceleration by white noise of e', to the leading order in d / T."""
+        entries = i, POSE + i, self._errors[i]
+        # Integrals of d^a / a! d^b / b!, with a and b the integrations from e' to each of the two.
+        for row, a in zip(entries, (2, 1, 0), strict=True):
+            for column, b in zip(entries, (2, 1, 0), strict=True):
+                power = a + b + 1
+                product = s * d
+                for _ in range(power - 1):
+                    product = product * d
+                Q[row, column] = product / (power * math.factorial(a) * math.factorial(b))
+
+    def _update(self, k: int, z: ca.SX, x: ca.SX, a: ca.SX, n: int) -> ca.Function:
         """(z, P, state of the model, time from then, acceleration, deviations of the model's coordinates, measured,
         variance, gate) -> z, P, innovation in its standard deviations, 1 if it is within the gate."""
         measurement, h = self.root.sensors[k].measurement, self._expected[k]
         m = len(measurement.noise)
-        packed, a, deviation = ca.SX.sym("P", self.n_p), ca.SX.sym("a", POSE), ca.SX.sym("deviation", n)
+        packed, deviation = ca.SX.sym("P", self.n_p), ca.SX.sym("deviation", n)
         measured, variance, gate = ca.SX.sym("measured", m), ca.SX.sym("variance", m), ca.SX.sym("gate")
         H, covariances = ca.jacobian(h, z), self._covariances(packed)
         P = covariances[0]
@@ -220,7 +276,7 @@ class RootKernels:
         S = ca.vertcat(*(H[i, :] @ P @ H[i, :].T + R[i] for i in range(m)))
         sigmas = innovation / ca.sqrt(S)
         within = ca.SX(1)
-        for i in range(m):
+        for i in range(m if measurement.acceleration is None else 0):
             within = ca.logic_and(within, ca.fabs(sigmas[i]) <= gate)
         after = ca.SX(z)
         for i in range(m):
@@ -234,7 +290,7 @@ class RootKernels:
             results = ca.substitute(results, [x], [ca.vertcat(x[:n] + since * x[n:], x[n:])])
         return ca.Function(f"update_{k}", [z, packed, x, since, a, deviation, measured, variance, gate], results)
 
-    def _start(self, k: int, z: ca.SX, x: ca.SX) -> ca.Function:
+    def _start(self, k: int, z: ca.SX, x: ca.SX, a: ca.SX) -> ca.Function:
         """(state of the model, measured, variance, heading) -> z at rest, and P.
 
         A heading near the given one is within a half turn of it, whichever turn the sensor counts: at pi, noise alone
@@ -248,7 +304,7 @@ class RootKernels:
         for i, offset in enumerate(self.root.offsets, self.first_offset):
             P[i, i] = offset.deviation**2
         if self.n_pose:
-            first[:POSE], inverse, known = self._first_pose(k, z, x, measured)
+            first[:POSE], inverse, known = self._first_pose(k, z, x, a, measured)
             off = ca.remainder(first[2] - heading, 2 * math.pi)
             is_another_turn = ca.logic_and(ca.fabs(first[2] - heading) > math.pi, ca.fabs(off) <= _NEAR)
             first[2] = ca.if_else(is_another_turn, heading + off, first[2])
@@ -258,12 +314,17 @@ class RootKernels:
             P[:POSE, 2 * POSE :], P[2 * POSE :, :POSE] = shared, shared.T
             for i in range(POSE, 2 * POSE):
                 P[i, i] = FIRST_RATE_DEVIATION**2
-        covariances = ca.densify(self._packed([P] * len(self._densities)))
-        return ca.Function(f"start_{k}", [x, measured, variance, heading], [first, covariances])
+        covariances = []
+        for densities in self._densities:
+            covariances.append(ca.SX(P))
+            for i, entry in self._errors.items():
+                covariances[-1][entry, entry] = densities[i] ** 2 / (2 * self.root.correlation_s)
+        packed = ca.densify(self._packed(covariances))
+        return ca.Function(f"start_{k}", [x, measured, variance, heading], [first, packed])
 
-    def _first_pose(self, k: int, z: ca.SX, x: ca.SX, measured: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    def _first_pose(self, k: int, z: ca.SX, x: ca.SX, a: ca.SX, measured: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """The pose by Newton's method; the inverse of dh/dpose; and dh/d(biases, offsets), there."""
-        h = self._expected[k][:POSE]
+        h = ca.substitute(self._expected[k][:POSE], a, ca.SX.zeros(POSE))
         H = ca.jacobian(h, z)
         f = ca.Function("h", [z, x], [h, H])
         first, J = ca.SX.zeros(self.n_z), ca.SX(H)
@@ -633,11 +694,9 @@ def _is_identity(H: ca.SX) -> bool:
     return bool(H.is_constant() and ca.DM(H).is_regular() and np.array_equal(np.array(ca.DM(H)), np.eye(POSE)))
 
 
-def _pattern(n_z: int, n_pose: int, jacobians: Sequence[NDArray[np.float64]]) -> ca.Sparsity:
+def _pattern(F: NDArray[np.bool_], n_pose: int, jacobians: Sequence[NDArray[np.float64]]) -> ca.Sparsity:
     """The lower triangle of P that propagation and updates fill in."""
-    F = np.eye(n_z, dtype=bool)
-    for i in range(n_pose):
-        F[i, POSE + i] = True
+    n_z = len(F)
     P = F @ F.T
     while True:
         filled = P | (F @ P @ F.T)

@@ -26,6 +26,7 @@ def measured_roots(
     process: Mapping[str, tuple[float, float, float]],
     measured_rotation: float,
     stated: Mapping[str, tuple[float, float, float]],
+    correlation_s: float,
 ) -> list[Root]:
     """Every floating root that the controller knows with its sensors, and every fixed one that has some.
 
@@ -39,6 +40,8 @@ def measured_roots(
         At least this density of the rotation, where a sensor measures its rate.
     stated
         Density from which the deviations follow, of the roots that have one of their own.
+    correlation_s
+        Correlation time of the error of an acceleration that a sensor measures.
 
     Raises
     ------
@@ -66,6 +69,9 @@ def measured_roots(
                 raise InputError(joints, expected="on those of one module")
         except InputError as error:
             raise error.within(f"devices.{name}") from error
+        if measurement.acceleration is not None and not set(moved) & set(roots):
+            problem = "its model has the acceleration of a base that does not float"
+            raise InputError(problem, key=f"devices.{name}", expected="a pose or rate of one that does")
         if moved:
             sensors[moved[0]].append(RootSensor(name, index, measurement, n_values))
     for module in model.floating:
@@ -83,9 +89,12 @@ def measured_roots(
             if any(_depends(s.measurement, model, [i]) for s in known)
         ]
         _refuse_several_offsets(model, estimated)
+        accelerations = _accelerations(known)
         density, has_rate, heading, patience = (0.0, 0.0, 0.0), False, 0.0, math.inf
         if at is not None:
-            density, has_rate = process[name], any(_depends_on(s.measurement, model.u[at + 2]) for s in known)
+            # The centripetal acceleration of an accelerometer tells little of the rate.
+            of_rate = [s.measurement for s in known if s.measurement.acceleration is None]
+            density, has_rate = process[name], any(_depends_on(m, model.u[at + 2]) for m in of_rate)
             if has_rate:
                 density = *density[:2], max(density[2], measured_rotation)
             module = next(module for module in model.floating if module.name == name)
@@ -94,8 +103,15 @@ def measured_roots(
             poses = [sensor.name for sensor in known if _determines(sensor.measurement, model, at)]
             patience = _PATIENCE * min(map(model.bed.age_limit, poses))
         root = Root(name, at, tuple(known), density, stated.get(name), tuple(estimated), has_rate, heading, patience)
+        root = root._replace(accelerations=accelerations, correlation_s=correlation_s)
         measured.append(root)
     return measured
+
+
+def _accelerations(sensors: Iterable[RootSensor]) -> tuple[int, ...]:
+    """Which of x'', y'' and heading'' some sensor measures."""
+    models = [s.measurement for s in sensors if s.measurement.acceleration is not None]
+    return tuple(i for i in range(POSE) if any(_depends_on(model, model.acceleration[i]) for model in models))
 
 
 def _joint_offsets(model: ControlModel) -> dict[int, float]:
@@ -136,6 +152,10 @@ def _refuse_wrong(measurement: Measurement, device: Device, model: ControlModel)
         problem = f"its model gives {expected.shape[0]} x {expected.shape[1]} values and {rows} deviations"
         raise InputError(problem, expected=f"a column of {n} values, and as many deviations")
     symbols = ca.vertcat(model.q, model.u)
+    if measurement.acceleration is not None:
+        if ca.SX(measurement.acceleration).shape != (POSE, 1):
+            raise InputError("its model has other accelerations", expected="a column of three symbols")
+        symbols = ca.vertcat(symbols, measurement.acceleration)
     strange = [s.name() for s in ca.symvar(expected) if not ca.depends_on(symbols, s)]
     if strange:
         raise InputError(f"its model has the symbol '{strange[0]}'", expected="symbols of `q` and `u` alone")

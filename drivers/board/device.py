@@ -38,6 +38,7 @@ _KINDS = {
     "grip": ChannelKind.GRIP,
     "pressure": ChannelKind.PRESSURE,
     "gyro": ChannelKind.GYRO,
+    "accelerometer": ChannelKind.ACCELEROMETER,
 }
 #: a valve that shall stay open gets a pulse of so many ticks in each: it stays open over a tick that is late
 _HELD_TICKS = 3

@@ -99,3 +99,4 @@ class ChannelKind(IntEnum):
     GAUGE = 18
     PRESSURE = 19
     GYRO = 20
+    ACCELEROMETER = 21

@@ -77,7 +77,8 @@ enum channel_kind {
     RATE = 17,
     GAUGE = 18,
     PRESSURE = 19,
-    GYRO = 20
+    GYRO = 20,
+    ACCELEROMETER = 21
 };
 
 #endif

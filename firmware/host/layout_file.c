@@ -9,6 +9,7 @@ static const struct {
 } KINDS[] = {
     {"valve", VALVE}, {"motor", MOTOR}, {"wheel", WHEEL},       {"grip", GRIP}, {"encoder", ENCODER},
     {"rate", RATE},   {"gauge", GAUGE}, {"pressure", PRESSURE}, {"gyro", GYRO},
+    {"accelerometer", ACCELEROMETER},
 };
 
 static uint8_t kind_of(const char *word)
@@ -36,7 +37,7 @@ static const char *read_line(char *line, struct layout *layout)
         return "expected `board NAME` or `KIND NAME UNIT SCALE LOW HIGH`";
     channel.kind = kind_of(kind);
     if (channel.kind == 0)
-        return "expected valve, motor, wheel, grip, encoder, rate, gauge, pressure or gyro";
+        return "expected valve, motor, wheel, grip, encoder, rate, gauge, pressure, gyro or accelerometer";
     if (low > high || (channel.kind == VALVE && (low < 0 || high > UINT16_MAX)))
         return "expected LOW <= HIGH, of valves within 0 and 65535";
     if (layout->channels == MAX_CHANNELS)

@@ -208,6 +208,8 @@ class Monitor:
                 used = ca.logic_and(ca.logic_and(new, self._settled), _not(beyond))
                 agreed[name] = memory.keep(f"{name} agreed", ca.logic_or(memory.recall(f"{name} agreed"), used))
         for name, device in self._bed.sensors.items():
+            if not device.has_outliers:
+                continue
             innovation, new = self._seen.innovation[name], self._fresh[name]
             # A sensor that once agreed with others of the same quantities is left out while these are used.
             needed, substitutes = ca.SX(1), self._substitutes(name)
@@ -261,7 +263,7 @@ class Monitor:
         monitor, memory = self._bed.safety.monitor, self.memory
         poses = self._bed.devices_of(Vision)  # their mean innovation is an unknown force, which `_residual` judges
         for name, device in self._bed.sensors.items():
-            if name in poses:
+            if name in poses or not device.has_outliers:
                 continue
             part = 1 - ca.exp(-ca.fmax(self._intervals[name], 0.0) / monitor.window_s)
             for i, signal in enumerate(device.signals(self._bed)):

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from granite.config.devices.device import Device
+from granite.config.errors import InputError
 from granite.config.measurement import Measurement
 from granite.mrds.kinematics import Kinematics
 from granite.sim.devices.sampled_sensor import Errors, SampledSensor
@@ -21,6 +22,9 @@ class SimulatedMeasurement(SampledSensor):
         self, table: Device, measurement: Measurement, motion: Kinematics, plant: Plant, rng: np.random.Generator
     ) -> None:
         """`measurement` is the sensor's model, in the symbols of `motion`."""
+        if measurement.acceleration is not None:
+            problem = "its model has an acceleration, which the plant does not show"
+            raise InputError(problem, key="kind", value=table.kind, expected="a method `simulate` beside it")
         self._measurement, self._period = measurement, plant.bed.loop.period_s
         f = ca.Function("expected", [motion.q, motion.u], [ca.densify(ca.SX(measurement.expected))])
 

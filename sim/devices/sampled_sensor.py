@@ -1,7 +1,8 @@
 """A simulated sensor whose reading is one function of the plant and random numbers, at every tick or its own rate.
 
 The function has the parts of the plant as inputs by name, then `drawn`, numbers that stay for a run, and `error`, those
-of one frame. Python and C (`sampled_sensor.c`) call the same function.
+of one frame. `last` are coordinates and velocities at the reading before. Python and C (`sampled_sensor.c`) call the
+same function.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ _PARTS: dict[str, Callable[[Any], Array]] = {
     "joints": attrgetter("joints"),
     "left": attrgetter("impulse_left"),
     "wrench": lambda plant: plant.contact_loads().wrench,
+    "constants": attrgetter("constants"),
 }
 #: in C, the inputs that are not in the state of the plant
-_ELSEWHERE = {"wrench": -1, "drawn": -2, "error": -3}
+_ELSEWHERE = {"wrench": -1, "drawn": -2, "error": -3, "last": -4}
 
 
 class Errors(NamedTuple):
@@ -81,7 +83,10 @@ class SampledSensor(SimulatedSensor):
         self._kernel: Kernel = compile_once("sensor", key, lambda: [_measurement(*write())])["measurement"]
         self._measure = self._kernel.run
         self._inputs: list[str] = self._kernel.function.name_in()
-        self._parts = [_PARTS[name] for name in self._inputs[:-2]]
+        #: coordinates and velocities at the last reading, where the function has them
+        self._last: Array = np.zeros(0)
+        self._has_last = "last" in self._inputs
+        self._parts = [_PARTS[name] if name != "last" else self._at_last for name in self._inputs[:-2]]
         errors = self.errors(rng)
         #: of each value, for the whole run
         self.offset = errors.offset
@@ -93,6 +98,9 @@ class SampledSensor(SimulatedSensor):
         """What is drawn at the start."""
         raise NotImplementedError
 
+    def _at_last(self, _plant: Plant) -> Array:
+        return self._last
+
     @staticmethod
     def compiled_form(devices: Sequence[SampledSensor], frames: int) -> CompiledForm:
         """All such devices in C, for runs of at most so many frames."""
@@ -100,7 +108,12 @@ class SampledSensor(SimulatedSensor):
         drawn = [f.numel_in(f.n_in() - 2) for f in functions]
         errors = [f.numel_in(f.n_in() - 1) for f in functions]
         sizes = [first + frames * n for first, n in zip(drawn, errors, strict=True)]
-        offsets = [{**device._plant.offsets, **_ELSEWHERE}[name] for device in devices for name in device._inputs]
+        offsets = [
+            {**device._plant.offsets, "constants": device._plant.offsets["drawn"], **_ELSEWHERE}[name]
+            for device in devices
+            for name in device._inputs
+        ]
+        lasts = [f.numel_in("last") if "last" in f.name_in() else 0 for f in functions]
         return CompiledForm(
             (Path(__file__).with_suffix(".c"),),
             {f"SAMPLED_{name.upper()}": offset for name, offset in _ELSEWHERE.items()},
@@ -109,13 +122,14 @@ class SampledSensor(SimulatedSensor):
                 "SAMPLED_FIRST_INPUT": [0, *accumulate(f.n_in() for f in functions)],
                 "SAMPLED_DRAWN_SIZE": drawn,
                 "SAMPLED_ERROR_SIZE": errors,
+                "SAMPLED_FIRST_LAST": [0, *accumulate(lasts)],
             },
             {
                 "sampled_interval": np.array([device._interval for device in devices]),
                 # No constant: a run of another duration needs no other code.
                 "sampled_first_drawn": np.array([0.0, *accumulate(sizes[:-1])]),
             },
-            {"sampled_due": np.zeros(len(devices))},
+            {"sampled_due": np.zeros(len(devices)), "sampled_last": np.zeros(sum(lasts))},
             {"sampled_measurement": [device._kernel for device in devices]},
         )
 
@@ -130,9 +144,13 @@ class SampledSensor(SimulatedSensor):
         plant = self._plant
         plant.advance(t)
         if t >= self._due:
+            if self._has_last and self._frame.number == 0:
+                self._last = np.concatenate((plant.q, plant.u))
             values = self._measure((*[part(plant) for part in self._parts], self._drawn, next(self._errors)))
             self._frame = Frame(t, self._frame.number + 1, _OK, values)
             self._due = t + self._interval
+            if self._has_last:
+                self._last = np.concatenate((plant.q, plant.u))
         return self._frame
 
 

@@ -223,6 +223,11 @@ class Plant:
         return self._state.pushed / self._averaged
 
     @property
+    def constants(self) -> Array:
+        """Constants that the seed drew; a live view."""
+        return self._state.drawn
+
+    @property
     def impulse_left(self) -> Array:
         """Impulse left in the tank of each device of thrusters [N s]; NaN without a tank."""
         return self._state.left.copy()

@@ -130,6 +130,66 @@ def test_the_deviation_is_that_of_the_errors_with_a_gyro_and_with_two_poses() ->
     assert np.mean(np.square(ratios)) == pytest.approx(1.0, abs=0.35)
 
 
+def pushed(seed: int, with_accelerometer: bool) -> tuple[Array, Array]:
+    """Errors of pose, rate and biases by their deviations, and errors of the rate, under an unknown acceleration."""
+    A = ca.SX.sym("A", 3)
+    c, s = ca.cos(Q[2]), ca.sin(Q[2])
+    model = ca.vertcat(c * A[0] + s * A[1], -s * A[0] + c * A[1])
+    biases = (Bias(0, 0.02), Bias(1, 0.02))
+    body = Body(
+        POSE, *[Measurement(model, (3e-3, 3e-3), biases=biases, acceleration=A)] * with_accelerometer, seed=seed
+    )
+    root = body.filters.kernels[0].root._replace(accelerations=(0, 1) if with_accelerometer else ())
+    body.filters = RootFilters([root], Q, U, PERIOD)
+    rng, T = body.rng, root.correlation_s
+    bias, unknown = 0.02 * rng.standard_normal(2), np.array(PROCESS[:2]) / math.sqrt(2 * T) * rng.standard_normal(2)
+    body.u = np.append(0.05 * rng.standard_normal(2), 0.05 * rng.standard_normal())
+    for k in range(400):
+        left = math.exp(-PERIOD / T)
+        spread = np.array(PROCESS[:2]) / math.sqrt(2 * T) * math.sqrt(1 - left**2)
+        unknown = left * unknown + spread * rng.standard_normal(2)
+        turning = PROCESS[2] * rng.standard_normal() * math.sqrt(PERIOD)
+        body.step(np.zeros(3), np.append(PERIOD * unknown, turning))
+        if with_accelerometer:
+            c, s = math.cos(body.q[2]), math.sin(body.q[2])
+            felt = np.array([c * unknown[0] + s * unknown[1], -s * unknown[0] + c * unknown[1]])
+            body.show(1, body.t, felt + bias + 3e-3 * rng.standard_normal(2))
+        if k >= 7 and k % 3 == 0:
+            body.show(0, (k - 7) * PERIOD, body.past[k - 7][0] + np.array(NOISE) * rng.standard_normal(3))
+        body.finish(gate=4.0 if k > 60 else math.inf)
+    errors = body.x - np.concatenate((body.q, body.u))
+    kernels, memory = body.filters.kernels[0], body.filters.memory
+    P = memory.P[0, int(memory.stored[0]) - 1, kernels.diagonal]
+    scaled = errors / body.deviation
+    if with_accelerometer:
+        scaled = np.append(scaled, (body.filters.biases() - bias) / np.sqrt(P[kernels.first_bias :]))
+    return scaled, errors[3:5]
+
+
+def test_an_accelerometer_shows_an_acceleration_that_is_not_known_and_poses_its_bias() -> None:
+    fused, plain = ([pushed(seed, is_fused) for seed in range(16)] for is_fused in (True, False))
+    assert np.mean(np.square([scaled for scaled, _ in fused])) == pytest.approx(1.0, abs=0.35)
+    rates = [np.sqrt(np.mean(np.square([rate for _, rate in runs]))) for runs in (fused, plain)]
+    assert rates[0] < 0.6 * rates[1]
+
+
+def test_a_large_innovation_of_an_accelerometer_is_a_push_and_is_used() -> None:
+    A = ca.SX.sym("A", 3)
+    body = Body(POSE, Measurement(A[:2], (3e-3, 3e-3), acceleration=A))
+    root = body.filters.kernels[0].root._replace(accelerations=(0, 1))
+    body.filters = RootFilters([root], Q, U, PERIOD)
+    for k in range(30):
+        push = np.array([1.0, 0.0, 0.0]) if k > 20 else np.zeros(3)
+        body.step(np.zeros(3), PERIOD * push)
+        body.show(1, body.t, push[:2])
+        if k <= 20:
+            body.show(0, body.t, body.q)
+        body.finish(gate=4.0)
+    # 9 periods of 1 m/s2, of which the poses have shown nothing.
+    assert body.filters.innovation(1)[0] > 4.0
+    assert body.x[3] == pytest.approx(body.u[0], abs=0.25 * 9 * PERIOD)
+
+
 def test_a_point_beside_the_origin_gives_the_heading_too() -> None:
     body = Body(POSE, POINT)
     for k in range(600):

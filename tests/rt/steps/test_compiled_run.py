@@ -326,6 +326,7 @@ IMPERFECTIONS = (
     "devices.thrusters.simulated.plume={ strength = 0.5 }",
     "devices.joint_sensors.simulated.eccentricity_rad=2e-3",
     "devices.gyro={ simulated = { bias_deviation_rad_s = 1e-3, bias_walk_rad_s_per_rts = 1e-3 } }",
+    "devices.accelerometer={ position_m = [0.1, -0.05], simulated = { bias_deviation_m_s2 = 0.01 } }",
     "devices.vision.simulated={ tail_freedom = 4.0, latency_wander_s = 0.01, clock_offset_s = 2e-3 }",
     "devices.vision.simulated.bursts={ per_s = 1.0, duration_s = 0.04 }",
 )

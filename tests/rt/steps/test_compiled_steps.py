@@ -57,12 +57,13 @@ def test_a_run_has_the_bits_of_the_run_in_python(name: str):
     assert reasons[-1] == Reason.PASSED
 
 
-def test_a_gyro_and_a_second_pose_are_fused_with_the_bits_of_python():
+def test_a_gyro_an_accelerometer_and_a_second_pose_are_fused_with_the_bits_of_python():
     second = "devices.second={kind='vision', rate_hz=25.0, latency_s=0.11, position_noise_m=2e-3}"
-    rows, outcome, run = assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=2.5", "devices.gyro={}", second]))
+    beside = ["devices.gyro={}", "devices.accelerometer={position_m=[0.1, 0.2]}", second]
+    rows, outcome, run = assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=2.5", *beside]))
     assert outcome.reason is Reason.PASSED
     bias = rows[-1, run.channels.columns("/state", "bias")]
-    assert np.isfinite(bias).sum() == 1
+    assert np.isfinite(bias).sum() == 3
 
 
 @pytest.mark.slow

@@ -58,6 +58,10 @@ class Wrong(granite.Device):
             "gives 2 x 1 values and 2 deviations, expected a column of 1",
         ),
         ("granite.Measurement(x, (1e-3, 1e-3))", "gives 1 x 1 values and 2 deviations"),
+        (
+            "granite.Measurement(x + ca.sum1(a := ca.SX.sym('a', 2)), (1e-3,), acceleration=a)",
+            "other accelerations, expected a column of three symbols",
+        ),
         ("granite.Measurement(ca.log(-1 - x * x), (1e-3,))", "not finite, expected a smooth function"),
         ("granite.Measurement(x, (float('nan'),))", "a deviation of its model is negative or not finite"),
         (
