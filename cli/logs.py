@@ -107,13 +107,25 @@ def export(
             metavar="BED", help="instead of a log: dynamics of a testbed as C, *.c", autocompletion=complete_bed
         ),
     ] = None,
+    controller: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BED",
+            help="the controller of a testbed as C in a folder; of a LOG its example has the samples",
+            autocompletion=complete_bed,
+        ),
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Write a log for other programs: a table, a rosbag2 folder, the log with its scene, or a layout for a viewer; or
-    the dynamics of a testbed as C code."""
+    the dynamics or the controller of a testbed as C code."""
     from granite.logs.export import SUFFIXES, export_log
     from granite.logs.log import read_log
 
+    if controller is not None:
+        if model or layout or ros2 or topics:
+            raise InputError("another export, too", key="--controller", value=controller, expected="it alone")
+        return _export_controller(controller, path, log, overwrite)
     if (log is None) == (model is None) or (model is not None and (layout or ros2 or topics)):
         raise InputError(key="LOG", value=None if log is None else str(log), expected="a log, or --model BED alone")
     if model is not None:
@@ -145,6 +157,17 @@ def _export_model(name: str, path: Path | None, overwrite: bool) -> None:
     bed = load(name)
     files = export_model(bed, path or Path(f"{bed.name.replace('/', '-')}.c"), overwrite)
     out.print(f"model: {', '.join(map(str, files))}", soft_wrap=True)
+
+
+def _export_controller(name: str, folder: Path | None, log: Path | None, overwrite: bool) -> None:
+    """Write the controller of a testbed as C."""
+    from granite.logs.log import read_log
+    from granite.rt.controller_export import export_controller
+
+    bed, recorded = load(name), read_log(log) if log else None
+    folder = folder or Path(f"{bed.name.replace('/', '-')}-controller")
+    size = export_controller(bed, folder, recorded, overwrite)
+    out.print(f"controller: {folder}, {size} bytes of static memory", soft_wrap=True)
 
 
 def _export_bag(recorded: Log, log: Path, folder: Path, overwrite: bool) -> None:

@@ -1,10 +1,11 @@
-"""Files that Granite writes: refused before any work is done, and written as a whole or not at all."""
+"""Files and folders that Granite writes: refused before any work is done, and written as a whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -83,3 +84,28 @@ def give_name(unfinished: Path, final: Path, overwrite: bool) -> None:
         os.replace(unfinished, final)
     else:
         os.unlink(unfinished)
+
+
+@contextlib.contextmanager
+def whole_folder(what: str, folder: Path, member: str, overwrite: bool) -> Iterator[Path]:
+    """A folder that takes the name when the context ends; nothing is left of one that fails.
+
+    Only a folder that has a `member` of that name is replaced.
+    """
+    if not folder.parent.is_dir():
+        raise InputError(f"{what} '{folder}' can't be written: {missing_part(folder)}")
+    if os.path.lexists(folder):
+        if not overwrite:
+            raise InputError(f"{what} '{folder}' exists: expected a new name, or --overwrite")
+        if not (folder / member).is_file():
+            raise InputError(f"{what} '{folder}' is no {what}: expected a folder with a {member}, or a new name")
+    unfinished = folder.with_name(f".granite-{os.getpid()}-folder") / folder.name
+    try:
+        yield unfinished
+        if folder.exists():
+            shutil.rmtree(folder)
+        unfinished.rename(folder)
+    except OSError as error:
+        raise InputError(f"{what} '{folder}' can't be written: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(unfinished.parent, ignore_errors=True)

@@ -15,7 +15,8 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from granite.kernels.library import code_digest, compiled_library
 
 #: packages that write functions in symbols, with all that they import to do so
 WRITERS = ("calibration", "config", "controllers", "kernels", "mrds", "rt/guard", "sim")
+
+_KEPT_SYMBOLIC = ContextVar("kept_symbolic", default=False)
 
 
 def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, Kernel]:
@@ -58,7 +61,7 @@ def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, 
     array([2., 2.])
     """
     functions = [_dense(f) for f in functions]
-    compiler = find_compiler()
+    compiler = _compiler()
     if compiler is None:
         return {f.name(): Kernel(f) for f in functions}
     return _loaded(functions, _library(name, functions, compiler))
@@ -83,7 +86,7 @@ def compile_once(
     seldom
         The last of them, if it is called so seldom that a quick compilation counts for more than a quick call.
     """
-    compiler = find_compiler()
+    compiler = _compiler()
     if compiler is None:
         return compile_functions(name, write())
     if key is None:
@@ -132,7 +135,7 @@ def _loaded(functions: list[ca.Function], library: Path | None) -> dict[str, Ker
 
 def mode() -> str:
     """How functions are evaluated on this machine: `compiled` or `virtual machine`."""
-    return "virtual machine" if find_compiler() is None else "compiled"
+    return "virtual machine" if _compiler() is None else "compiled"
 
 
 def _dense(function: ca.Function) -> ca.Function:
@@ -145,14 +148,29 @@ def _dense(function: ca.Function) -> ca.Function:
     return ca.Function(names[0], symbols, results, *names[1:], options)
 
 
-def c_source(name: str, functions: list[ca.Function]) -> str:
-    """The C code that the library compiles, each function by its name with `name` before it."""
+def c_source(name: str, functions: Mapping[str, ca.Function]) -> str:
+    """The C code that the library compiles, each function by its key with `name` before it."""
     named = []
-    for function in map(_dense, functions):
-        symbols: list[Any] = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
-        ports = function.name_in(), function.name_out()
-        named.append(ca.Function(f"{name}_{function.name()}", symbols, function.call(symbols), *ports))
+    for key, function in functions.items():
+        dense = _dense(function)
+        symbols: list[Any] = dense.sx_in() if dense.is_a("SXFunction") else dense.mx_in()
+        ports, options = (dense.name_in(), dense.name_out()), {"allow_duplicate_io_names": True}
+        named.append(ca.Function(f"{name}_{key}", symbols, dense.call(symbols), *ports, options))
     return _generate(name, named)
+
+
+@contextlib.contextmanager
+def kept_symbolic() -> Iterator[None]:
+    """A context in which kernels are not compiled, so that `c_source` can write them."""
+    kept = _KEPT_SYMBOLIC.set(True)
+    try:
+        yield
+    finally:
+        _KEPT_SYMBOLIC.reset(kept)
+
+
+def _compiler() -> str | None:
+    return None if _KEPT_SYMBOLIC.get() else find_compiler()
 
 
 def _generate(name: str, functions: list[ca.Function], seldom: str | None = None) -> str:

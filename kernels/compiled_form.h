@@ -1,6 +1,5 @@
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 /* A function that CasADi generated, with its work space. */
 struct kernel {
@@ -63,11 +62,4 @@ static inline int row_in_force(const double *times, int n, double t)
 {
     int k = count_up_to(times, n, t) - 1;
     return k > 0 ? k : 0;
-}
-
-static inline double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }

@@ -85,7 +85,7 @@ def export_model(bed: Testbed, path: Path, overwrite: bool = False) -> tuple[Pat
     name = re.sub(r"\W", "_", path.stem)
     header, example = path.with_suffix(".h"), path.with_name(f"{path.stem}_example.c")
     content = {
-        path: f'#include "{header.name}"\n' + c_source(name, model_functions(bed)),
+        path: f'#include "{header.name}"\n' + c_source(name, {f.name(): f for f in model_functions(bed)}),
         header: _header(bed, name),
         example: _example(bed, name, header.name),
     }

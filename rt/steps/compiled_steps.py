@@ -47,8 +47,11 @@ def has_compiled_steps(bed: Testbed) -> bool:
 
 def steps_in_python(stack: Stack) -> list[str]:
     """The parts that have no compiled form, by name; all compiled ones need a C compiler besides."""
-    if find_compiler() is None:
-        return ["no C compiler"]
+    return parts_without_form(stack) if find_compiler() else ["no C compiler"]
+
+
+def parts_without_form(stack: Stack) -> list[str]:
+    """The same, with or without a compiler."""
     return [name for name, part in vars(stack).items() if form_of(part, _VERBS[name]) is None]
 
 
@@ -79,10 +82,13 @@ class StepForms:
                 forms.append(form)
         guarding = form_of(guard, "check")
         assert guarding is not None
-        entries = [form.entry for form in forms]
-        steps = CompiledForm((_run_part(entries), Path(__file__).with_name("steps.c")))
-        #: in an order in which each may use the ones before it
-        self.all = [_row_form(bed, channels), CompiledForm((VALVES,)), *forms, guarding, steps]
+        #: the C functions of the parts
+        self.entries = [form.entry for form in forms]
+        steps = CompiledForm((_run_part(self.entries), Path(__file__).with_name("steps.c")))
+        #: parts and guard, in an order in which each may use the ones before it
+        self.parts = [_row_form(bed, channels), CompiledForm((VALVES,)), *forms, guarding]
+        #: the same, and the function of all steps
+        self.all = [*self.parts, steps]
 
     def numbers(self, stack: Stack) -> Array:
         """Of each step of a stack the number of its part; -1: one in Python."""

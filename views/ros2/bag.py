@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 from granite.config.errors import InputError
 from granite.config.optional_packages import required
-from granite.config.paths import missing_part
+from granite.config.whole_file import whole_folder
 from granite.logs.log import Log
 from granite.logs.mcap_file import CDR_HEADER, message_type
 from granite.views.ros2.standard_messages import DIAGNOSTICS, StandardMessages
@@ -28,7 +24,7 @@ def export_bag(log: Log, folder: Path, overwrite: bool = False) -> int:
     InputError
         Where the package is missing, the folder exists, or it can't be written.
     """
-    with _whole_folder(folder, overwrite) as unfinished:
+    with whole_folder("bag", folder, "metadata.yaml", overwrite) as unfinished:
         return _write(log, unfinished)
 
 
@@ -63,25 +59,3 @@ def _write(log: Log, folder: Path) -> int:
             message = standard.diagnosis(ns, event["level"], event["name"], event["text"])
             writer.write(diagnostics, ns, store.serialize_cdr(message, DIAGNOSTICS[1]))
         return written + len(log.events)
-
-
-@contextlib.contextmanager
-def _whole_folder(folder: Path, overwrite: bool) -> Iterator[Path]:
-    """A folder that takes the name when the context ends; nothing is left of one that fails."""
-    if not folder.parent.is_dir():
-        raise InputError(f"bag '{folder}' can't be written: {missing_part(folder)}")
-    if os.path.lexists(folder):
-        if not overwrite:
-            raise InputError(f"bag '{folder}' exists: expected a new name, or --overwrite")
-        if not (folder / "metadata.yaml").is_file():
-            raise InputError(f"bag '{folder}' is no bag: expected a folder with a metadata.yaml, or a new name")
-    unfinished = folder.with_name(f".granite-{os.getpid()}-bag") / folder.name
-    try:
-        yield unfinished
-        if folder.exists():
-            shutil.rmtree(folder)
-        unfinished.rename(folder)
-    except OSError as error:
-        raise InputError(f"bag '{folder}' can't be written: {error.strerror or error}") from None
-    finally:
-        shutil.rmtree(unfinished.parent, ignore_errors=True)
