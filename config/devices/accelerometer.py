@@ -82,8 +82,8 @@ class Accelerometer(Device):
         q, u, a = motion.q[root : root + 3], motion.u[root : root + 3], ca.SX.sym("a", 3)
         heading = q[2] - motion.bed.loop.period_s / 2 * u[2]
         x, y = self.position_m
-        place = q[:2] + _turned(q[2], ca.SX(ca.vertcat(x, y)))
-        expected = self.specific_force(heading, u[2], a[:2] - motion.free_fall(place), a[2])
+        position = q[:2] + _turned(q[2], ca.SX(ca.vertcat(x, y)))
+        expected = self.specific_force(heading, u[2], a[:2] - motion.free_fall(position), a[2])
         noise = math.sqrt(self.noise_m_s2(motion.bed) ** 2 + self.step_m_s2**2 / 12)
         biases = tuple(Bias(i, self.bias_m_s2, self.bias_walk_m_s2_per_rts) for i in range(2))
         return Measurement(expected, (noise, noise), biases=biases, acceleration=a)

@@ -242,6 +242,14 @@ class OperatorChannel:
         except InputError as refusal:
             self._say(route, ok=False, text=f"refused: {refusal}")
 
+    def _drop_plan(self) -> None:
+        """A hold forgets the goal, also one that is still being planned: a start must not fly it."""
+        assert self._planned_for is not None
+        route, _ = self._planned_for
+        self._planned_for = None
+        self._planning.close()
+        self._say(route, ok=False, text=f"refused: the run is {self._mode.name.lower()}, its goal is forgotten")
+
     def _refuse_second_path(self) -> None:
         if self._transfer is not None or self._planned_for is not None:
             problem = "being planned" if self._planned_for else "on its way to the loop"
@@ -300,6 +308,8 @@ class OperatorChannel:
     def _hear(self, number: int, reply: int, mode: int, cause: int, t: float, refusal: str = "") -> None:
         """A message of the loop: the answer to a request, a gain that others have changed, or the status of the run."""
         self._mode, self._cause = RunMode(mode), Reason(cause)
+        if self._planned_for is not None and self._mode is not RunMode.RUNNING:
+            self._drop_plan()
         if number < 0:
             self._values[-1 - number] = t
             return

@@ -41,8 +41,8 @@ class MessageTypes:
 
     def hash(self, kind: str) -> str:
         """RIHS01 of a type: what it is made of, in a hash that ROS 2 compares."""
-        found: str = self.store.hash_rihs01(kind)
-        return found
+        type_hash: str = self.store.hash_rihs01(kind)
+        return type_hash
 
     def struct(self, kind: str) -> Any:
         """The type for topics of DDS."""

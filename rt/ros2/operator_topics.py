@@ -149,8 +149,8 @@ class OperatorTopics:
         if len(message.position) != len(message.name):
             value = len(message.position)
             raise InputError(key="position", value=value, expected=f"as many as names, {len(message.name)}")
-        places = [layout.positions[layout.joint_q(name)].key for name in message.name]
-        return dict(zip(places, message.position, strict=True))
+        keys = [layout.positions[layout.joint_q(name)].key for name in message.name]
+        return dict(zip(keys, message.position, strict=True))
 
     def _drive(self, operator: Operator, message: Any) -> None:
         """Jog while the dead man is held; a jog that is not repeated ends by itself."""

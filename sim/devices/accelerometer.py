@@ -49,17 +49,17 @@ def _measurement(table: Accelerometer, bed: Testbed) -> tuple[dict[str, ca.SX], 
     poses = [part[first_q : first_q + 3] for part in (q, last)]
     rates = [part[first_u : first_u + 3] for part in (u, last[n_q:])]
     r = ca.DM(table.position_m)
-    velocities, place = [], ca.SX()
+    velocities, position = [], ca.SX()
     for pose, rate in zip(poses, rates, strict=True):
         c, s = ca.cos(pose[2]), ca.sin(pose[2])
         arm = ca.vertcat(c * r[0] - s * r[1], s * r[0] + c * r[1])
         velocities.append(rate[:2] + rate[2] * ca.vertcat(-arm[1], arm[0]))
-        place = pose[:2] + arm
+        position = pose[:2] + arm
     constants = ca.SX.sym("constants", sum(draw.size for draw in draws(bed)))
     a = (velocities[0] - velocities[1]) / bed.loop.period_s
     floor = bed.simulation.table
     if not floor.ideal:
-        a -= downhill(floor, GRAVITY, ca.vertcat(place, 0), by_name(bed, constants))[:2]
+        a -= downhill(floor, GRAVITY, ca.vertcat(position, 0), by_name(bed, constants))[:2]
     c, s = (f((poses[0][2] + poses[1][2]) / 2 + table.angle_rad) for f in (ca.cos, ca.sin))
     force = ca.vertcat(c * a[0] + s * a[1], -s * a[0] + c * a[1])
     scale, error, most, step = ca.SX.sym("scale"), ca.SX.sym("error", 2), table.range_m_s2, table.step_m_s2

@@ -44,8 +44,8 @@ def motor_torque(
     its rotor, counted at the joint.
     """
     pushes, rates, states = [], [], iter(ca.vertsplit(inner) if inner.numel() else [])
-    places = [bed.layout.joint_u(motor.joint) for motor in bed.motors]
-    angles, speeds = q[[bed.layout.joint_q(motor.joint) for motor in bed.motors]], u[places]
+    indices = [bed.layout.joint_u(motor.joint) for motor in bed.motors]
+    angles, speeds = q[[bed.layout.joint_q(motor.joint) for motor in bed.motors]], u[indices]
     if bed.transmission is not None:
         angles, speeds = (ca.sparsify(ca.DM(bed.transmission.T)) @ x for x in (angles, speeds))
     for i, (motor, errors) in enumerate(drives(bed)):
@@ -65,8 +65,8 @@ def motor_torque(
     total, torques = ca.SX.zeros(u.numel()), ca.vertcat(ca.SX(0, 1), *pushes)
     if bed.transmission is not None:
         torques = ca.sparsify(ca.DM(bed.transmission)) @ torques
-    for i, place in enumerate(places):
-        total[place] += torques[i]
+    for i, index in enumerate(indices):
+        total[index] += torques[i]
     return total, ca.vertcat(ca.SX(0, 1), *rates)
 
 

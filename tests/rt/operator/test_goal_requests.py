@@ -150,6 +150,24 @@ def test_a_refusal_names_the_worst_limit_and_the_holder_of_the_controls(tmp_path
     link.close()
 
 
+def test_a_hold_forgets_a_goal_that_is_being_planned(tmp_path):
+    loop_keys(tmp_path)
+    new_operator(tmp_path, "second")
+    address = free_address()
+    link = OperatorLink.start(load("free-flyer", [ON_DEMAND, f'operator.address="{address}"']), tmp_path)
+    link.standing = lambda: Standing(0, 0.0, 0, 0.0, np.array(HERE))
+    plan = {"do": "go", "target": {"base_x_m": 2.0}, "plan": True}
+    with Answering(link) as loop, Operator(address, folder=tmp_path) as operator:
+        until = time.monotonic() + 30
+        while operator.ask("goals")["coordinates"][0]["value"] is None:
+            assert time.monotonic() < until
+        with Hasty(address, "second", tmp_path) as other:  # its messages arrive in their order
+            other.send_messages([json.dumps(message).encode() for message in (plan, {"do": "hold"})])
+            assert sorted(other.hear(2)) == ["done", "refused: the run is holding, its goal is forgotten"]
+        assert [request.ask for request in loop.asked] == [RequestKind.HOLD]
+    link.close()
+
+
 PILLAR = 'safety.keep_out=[{name="pillar", disc={position_m=[1.9, 0.9], radius_m=0.1}}]'
 BEHIND = {"base_x_m": 2.6, "base_y_m": 1.2, "elbow_rad": 0.6}
 
