@@ -7,13 +7,13 @@ import csv
 import pytest
 
 from tests.support.measurements import measured
-from tests.validation.robustness import CONDITIONS, SEEDS, Condition, flights, passes, row
+from tests.validation.robustness import CONDITIONS, Condition, flights, passes, row
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.name)
 def test_the_move_ends_at_its_target_or_by_a_name(condition: Condition) -> None:
-    flown = flights(condition, SEEDS)
+    flown = flights(condition)
     assert all(map(passes, flown)), row(condition, flown)
     wrong_time = condition.name.startswith("pose time")
     assert all(("pose_time_stamps" in flight.summary["guard"]) == wrong_time for flight in flown)
