@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 class Agreement(NamedTuple):
-    """A signal of a sensor that must agree with the estimate of a velocity."""
+    """A signal of a sensor that must agree, less its estimated bias, with the estimate of a velocity."""
 
     signal: str
     coordinate: str  #: of the velocity
     most: float  #: mean difference
+    most_bias: float  #: a larger estimate of the bias is part of the difference
 
 
 class Device(PartTable):

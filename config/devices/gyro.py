@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from granite.config.testbed import Testbed
 
 
+#: largest bias that the data sheet explains, in its standard deviations
+_BIAS_SIGMA = 3.0
+
+
 class GyroErrors(Table):
     """`perfect` reports the true rate."""
 
@@ -46,7 +50,7 @@ class Gyro(Device):
     bias_rad_s: NotNegative = 0.02
     bias_walk_rad_s_per_rts: NotNegative = 1e-5  #: random walk of the bias: its deviation after one second
     #: mean difference from the estimated rate, over `safety.monitor.window_s`, beyond which sensors contradict each
-    #: other: bias and error of scale are part of it
+    #: other: error of scale and what the bias has beyond three of its deviations are part of it
     disagreement_rad_s: Positive = 0.05
     #: how the simulated one differs from this data sheet
     simulated: GyroErrors = GyroErrors()
@@ -88,7 +92,8 @@ class Gyro(Device):
 
     def agreements(self, bed: Testbed) -> tuple[Agreement, ...]:
         """With the estimated rate of the heading."""
-        return (Agreement(self.signals(bed)[0].name, f"{self._root(bed)}_heading", self.disagreement_rad_s),)
+        heading, most_bias = f"{self._root(bed)}_heading", _BIAS_SIGMA * self.bias_rad_s
+        return (Agreement(self.signals(bed)[0].name, heading, self.disagreement_rad_s, most_bias),)
 
     def check(self, bed: Testbed) -> None:
         """It is mounted on a floating planar module."""

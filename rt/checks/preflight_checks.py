@@ -100,13 +100,13 @@ def _agreements(bed: Testbed, samples: Sequence[Sample], ready: Sequence[State])
     for i, (name, device) in enumerate(bed.sensors.items()):
         signals = [c.name for c in device.signals(bed)]
         bias, first = slice(first, first + len(signals)), first + len(signals)
-        for signal, coordinate, most in device.agreements(bed):
+        for signal, coordinate, most, most_bias in device.agreements(bed):
             if coordinate not in names:
                 continue
             measured = np.mean([sample.frames[i].values[signals.index(signal)] for sample in later])
             estimated = np.mean([state.u[names.index(coordinate)] for state in ready[len(ready) // 2 :]])
             biases = np.nan_to_num(ready[-1].bias[bias]) if len(ready[-1].bias) else np.zeros(len(signals))
-            off = float(measured - biases[signals.index(signal)] - estimated)
+            off = float(measured - np.clip(biases[signals.index(signal)], -most_bias, most_bias) - estimated)
             unit = device.signals(bed)[signals.index(signal)].unit
             text = f"{signal} differs from the rate of {coordinate} by {off:.3g} {unit}, limit {most:g}"
             yield CheckResult(name, "agrees with the estimate", abs(off) <= most, text)

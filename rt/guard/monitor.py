@@ -298,12 +298,13 @@ class Monitor:
         part = 1 - ca.exp(-self._dt / self._bed.safety.monitor.window_s)
         for name, device in self._bed.sensors.items():
             signals = [c.name for c in device.signals(self._bed)]
-            for signal, coordinate, most in device.agreements(self._bed):
+            for signal, coordinate, most, most_bias in device.agreements(self._bed):
                 if coordinate not in names:
                     continue
                 i = signals.index(signal)
                 bias = self._seen.bias[name][i]
                 bias = ca.if_else(ca.fabs(bias) < math.inf, bias, 0.0)  # NaN where none is estimated
+                bias = ca.fmax(-most_bias, ca.fmin(bias, most_bias))
                 value = self._seen.measured[name][i] - bias - self._seen.u[names.index(coordinate)]
                 subject = f"{name} {signal} disagreement"
                 before, usable = self.memory.recall(subject), ca.logic_and(self._settled, ca.fabs(value) < math.inf)

@@ -106,7 +106,7 @@ TABLE = (
     Row("supply pressure low", Reason.LOW_PRESSURE, "stop", 4.0,
         changes=("devices.pressure={low_pa=6e5}", "devices.thrusters.simulated.tank_n_s=20")),
     Row("gyro contradicts the poses", Reason.SENSORS_DISAGREE, "stop_at_once", 0.01,
-        changes=("devices.gyro={simulated={bias_rad_s=0.06}}",)),
+        changes=("devices.gyro={simulated={bias_rad_s=0.2}}",)),
     Row("too far from the reference", Reason.TRACKING_ERROR, "stop", 4.0, changes=("safety.tracking_error_m=0.001",)),
     Row("reference jumps by 0.2", Reason.REFERENCE_JUMP, "stop", 4.0, prepare=spoil_reference(0.2)),
     Row("reference is NaN", Reason.REFERENCE_NOT_FINITE, "stop", 4.0, prepare=spoil_reference(np.nan)),
