@@ -44,14 +44,15 @@ class PseudoInverse:
         thrust: Array = self._full @ wrench
         if self.alone:
             thrust = self._without_pulling(wrench, thrust)
-        np.maximum(thrust, self._nothing, out=thrust)
+        thrust = np.where(thrust > self._nothing, thrust, self._nothing)  # never -0.0, as the symbols below
         return np.minimum(thrust, self._available, out=thrust)
 
     def expression(self, wrench: ca.SX) -> ca.SX | None:
         """The same for a symbolic wrench; None where thrusters without a partner need a search."""
         if self.alone:
             return None
-        pushing = ca.fmax(ca.DM(self._full) @ wrench, self._nothing)
+        thrust = ca.DM(self._full) @ wrench
+        pushing = ca.if_else(thrust > self._nothing, thrust, self._nothing)  # of zeros, fmax may give either sign
         return ca.fmin(pushing, self._available)
 
     def _without_pulling(self, wrench: Array, thrust: Array) -> Array:
