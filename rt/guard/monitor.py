@@ -54,6 +54,8 @@ _WINDOWS, _LAG_S = (0.25, 1.0, 2.0), 0.05
 _FRICTION_S = 0.1
 #: greatest error of a gain: what a motor explains with a larger one is chance, or the fault of a sensor
 _MOST_GAIN_ERROR = 4.0
+#: of what the error of a frame's time adds to a mean innovation, in its standard deviations
+_TIME_SIGMA = 3.0
 #: of the force of a payload that is not known, in its standard deviations
 _LOAD_SIGMA = 3.0
 
@@ -273,7 +275,8 @@ class Monitor:
                 a, m, v = ca.if_else(used, part, 0.0), memory.recall(subject), memory.recall(f"{subject} variance")
                 mean = memory.keep(subject, m + a * (ca.if_else(used, innovation, 0.0) - m))
                 variance = memory.keep(f"{subject} variance", (1 - a) ** 2 * v + a**2)
-                ratio = ca.if_else(variance > 0, mean / ca.sqrt(variance + self._by_time(device, i)), 0.0)
+                excess = ca.sign(mean) * ca.fmax(ca.fabs(mean) - _TIME_SIGMA * ca.sqrt(self._by_time(device, i)), 0.0)
+                ratio = ca.if_else(variance > 0, excess / ca.sqrt(variance), 0.0)
                 most = monitor.mean_innovation_sigma
                 self.statistics.append(Statistic("mean_innovation_sigma", "1", ratio, most))
                 yield Limit(ca.fabs(ratio) <= most, Reason.SENSOR_BIASED, subject, ratio, most)

@@ -89,7 +89,7 @@ def test_a_grasp_holds_the_turn_by_its_own_spring() -> None:
 @pytest.mark.parametrize("name", ["two-arm-catch", "leap"])
 def test_soft_grips_have_the_bits_of_the_loop(name: str) -> None:
     soft = {"stiffness_n_m": 2e3, "damping_n_s_m": 20.0, "friction_n_m": 0.01, "holding_n": 20.0}
-    assert_equal_to_the_bit(load(name, {"devices.grips.simulated": soft}))
+    assert_equal_to_the_bit(load(name, {"devices.grips.simulated": soft, "simulation.physics_step_s": 0.001}))
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
