@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from granite.config.base import Table
 from granite.config.errors import InputError, shown
@@ -104,6 +105,65 @@ class SharedLink(ABC):
     def _is_new(self, t: float) -> bool:
         """Whether the first answers and arming may still be to come."""
         return self._began is None or t - self._began < _PATIENCE_S
+
+
+class Closable(Protocol):
+    """An open port."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+@dataclass
+class PortCounts:
+    """What happened on the port so far."""
+
+    sent: int = 0
+    blocked: int = 0  #: messages that the port did not take
+    received: int = 0
+    lost: int = 0  #: times that the port went away
+
+
+P = TypeVar("P", bound=Closable)
+
+
+class PortLink(SharedLink, Generic[P]):
+    """A link over one port; where that goes away in a run, its devices are silent from then on."""
+
+    counts: PortCounts
+
+    def __init__(self, path: str, watchdog_s: float, period_s: float) -> None:
+        super().__init__(watchdog_s, period_s)
+        self._path = path
+        self._port: P | None = None
+
+    @abstractmethod
+    def _open_port(self) -> P:
+        """Open the port."""
+
+    @abstractmethod
+    def _prepare(self, port: P) -> None:
+        """Check the other side, and make it ready; OSError where the port goes away."""
+
+    def _connect(self) -> None:
+        self._port = self._open_port()
+        try:
+            self._prepare(self._port)
+        except OSError as error:
+            self._drop()
+            raise InputError(f"the port went away: {error}", key="port", value=self._path) from error
+        except BaseException:
+            self._drop()
+            raise
+
+    def _lose(self) -> None:
+        self.counts.lost += 1
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._port is not None:
+            self._port.close()
+        self._port = None
 
 
 class LinkTable(Table):

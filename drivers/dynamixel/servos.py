@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from struct import pack
 from typing import Any, NamedTuple
 
@@ -22,10 +23,13 @@ from granite.drivers.dynamixel.control_table import (
     MODELS,
     MODES,
     TORQUE_ENABLE,
+    WATCHDOG_TRIPPED,
+    Feedback,
     Identity,
     Model,
     errors_of,
 )
+from granite.drivers.servo_bus import BusServo
 
 _TRIES = 3
 _BITS_PER_BYTE = 10
@@ -37,21 +41,6 @@ _FAST_BYTES, _BLOCK_BYTES = 8, 4
 _BROADCAST = 254
 
 
-class Servo(NamedTuple):
-    """A servo as the testbed has it."""
-
-    joint: str
-    id: int
-    is_reversed: bool
-    model: str | None  #: any, if none
-    is_motor: bool
-
-    @property
-    def key(self) -> str:
-        """Where the testbed names it."""
-        return f"ids.{self.joint}"
-
-
 class ReadyServo(NamedTuple):
     """A servo that has answered."""
 
@@ -61,14 +50,39 @@ class ReadyServo(NamedTuple):
     current_limit_a: float
 
 
+@dataclass
+class DynamixelServo(BusServo):
+    """A servo of the testbed, and its state during a run."""
+
+    feedback: Feedback | None = None
+    has_alert: bool = False  #: its newest answer names a hardware error
+    goal: int = 0  #: current that is sent next [counts]
+    ready: ReadyServo = field(init=False)  #: once open
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it reports a hardware error."""
+        return self.has_alert or (self.feedback is not None and bool(self.feedback.error))
+
+    @property
+    def is_on(self) -> bool:
+        """Whether its torque is on."""
+        return self.feedback is not None and bool(self.feedback.torque_on)
+
+    @property
+    def obeys(self) -> bool:
+        """Whether its torque is on, and its watchdog has not stopped it."""
+        return self.feedback is not None and self.is_on and self.feedback.watchdog != WATCHDOG_TRIPPED
+
+
 class Opening:
     """Questions to servos that wait for their answers."""
 
     def __init__(self, sdk: Any, port: BusPort, path: str, baud: int) -> None:
         self._sdk, self._port, self._path, self._baud = sdk, port, path, baud
 
-    def identify(self, servo: Servo) -> ReadyServo:
-        """What the servo is; nothing of it is changed.
+    def identify(self, servo: DynamixelServo) -> None:
+        """Ask what the servo is; nothing of it is changed.
 
         Raises
         ------
@@ -91,9 +105,10 @@ class Opening:
             expected = "a servo without one: remove the cause, then reboot it"
             raise InputError(problem, key=servo.key, value=servo.id, expected=expected)
         limit = int.from_bytes(self._read(servo, CURRENT_LIMIT, 2), "little")
-        return ReadyServo(model, identity.firmware, identity.return_delay_s, limit * model.ampere_per_count)
+        current_limit = limit * model.ampere_per_count
+        servo.ready = ReadyServo(model, identity.firmware, identity.return_delay_s, current_limit)
 
-    def prepare(self, servo: Servo, watchdog: int) -> None:
+    def prepare(self, servo: DynamixelServo, watchdog: int) -> None:
         """Torque off, goal current zero, the registers of `FEEDBACK` in one place, and the bus watchdog set."""
         self._write(servo, TORQUE_ENABLE, b"\0")
         self._write(servo, BUS_WATCHDOG, b"\0")  # clears a watchdog that has stopped the servo
@@ -101,7 +116,7 @@ class Opening:
         self._write(servo, INDIRECT_ADDRESS, pack(f"<{len(FEEDBACK)}H", *FEEDBACK))
         self._write(servo, BUS_WATCHDOG, bytes([watchdog]))
 
-    def try_fast_read(self, servos: Sequence[Servo]) -> None:
+    def try_fast_read(self, servos: Sequence[DynamixelServo]) -> None:
         """Ask all servos at once for one register; `InputError` where they do not answer together."""
         ids = [servo.id for servo in servos]
         for _ in range(_TRIES):
@@ -114,7 +129,7 @@ class Opening:
         words = f"the servos {', '.join(map(str, ids))} do not answer a fast sync read together"
         raise InputError(words, key="fast_read", value=True, expected="false, or a newer firmware of the servos")
 
-    def release(self, servo: Servo) -> None:
+    def release(self, servo: DynamixelServo) -> None:
         """Torque off, until a servo that answers confirms it."""
         for _ in range(_TRIES):
             self._port.receive()
@@ -124,7 +139,7 @@ class Opening:
             if result != 0 or not torque_on:
                 return
 
-    def _read(self, servo: Servo, address: int, length: int) -> bytes:
+    def _read(self, servo: DynamixelServo, address: int, length: int) -> bytes:
         for _ in range(_TRIES):
             self._port.receive()  # a late answer to another question
             answer, result, _ = self._sdk.readTxRx(self._port, servo.id, address, length)
@@ -132,7 +147,7 @@ class Opening:
                 return bytes(answer)
         raise self._no_answer(servo)
 
-    def _write(self, servo: Servo, address: int, values: bytes) -> None:
+    def _write(self, servo: DynamixelServo, address: int, values: bytes) -> None:
         for _ in range(_TRIES):
             self._port.receive()
             result, error = self._sdk.writeTxRx(self._port, servo.id, address, len(values), list(values))
@@ -143,7 +158,7 @@ class Opening:
                 return
         raise self._no_answer(servo)
 
-    def _no_answer(self, servo: Servo) -> InputError:
+    def _no_answer(self, servo: DynamixelServo) -> InputError:
         problem = f"no servo answers with id {servo.id} on {self._path} at {self._baud} baud"
         expected = "the id of a servo there: check its power, its id and its baud rate"
         return InputError(problem, key=servo.key, value=servo.id, expected=expected)

@@ -1,7 +1,6 @@
 """A bus of moteus servos that its devices share: in each tick one frame to every servo, answered by its state.
 
-The answers are read in the next tick, without waiting; a measurement has the time of its request. A servo stops by
-itself without frames for `watchdog_s`, and stays stopped until the bus is opened again.
+A servo stops by itself without frames for `watchdog_s`, and stays stopped until the bus is opened again.
 """
 
 from __future__ import annotations
@@ -11,12 +10,11 @@ import dataclasses
 import math
 import select
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from granite.config.base import Positive
 from granite.config.errors import InputError
-from granite.config.records import Status
 from granite.drivers.link_history import LinkHistory
 from granite.drivers.moteus.can_ports import CanFrame, CanPort, open_can
 from granite.drivers.moteus.frames import (
@@ -29,7 +27,8 @@ from granite.drivers.moteus.frames import (
     stop_frame,
     torque_frame,
 )
-from granite.drivers.shared_link import LinkTable, SharedLink
+from granite.drivers.servo_bus import BusServo, ServoBus
+from granite.drivers.shared_link import LinkTable
 
 #: for an answer at opening [s]
 _ANSWER_S = 0.2
@@ -44,69 +43,35 @@ class MoteusBusOptions(LinkTable):
 
 
 @dataclass
-class MoteusBusCounts:
-    """What happened on the bus so far."""
+class MoteusServo(BusServo):
+    """A servo of the testbed, and its state during a run."""
 
-    sent: int = 0
-    blocked: int = 0  #: frames that the port did not take
-    received: int = 0
-    missed: int = 0  #: answers that did not come before the next request
-    unexpected: int = 0  #: of other nodes, or no state
-    lost: int = 0  #: times that the port went away
-
-
-@dataclass
-class MoteusServo:
-    """A servo during a run."""
-
-    joint: str
-    id: int
-    is_reversed: bool
-    is_motor: bool
-    torque: float = 0.0  #: set point [N m]
     feedback: MoteusFeedback | None = None
-    answered: int = 0  #: number of the request that it answers
-    answered_at: float = -math.inf  #: when its answer came [s]
+    torque: float = 0.0  #: set point [N m]
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it reports a fault."""
+        return self.feedback is not None and bool(self.feedback.fault)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it applies torques."""
+        return self.feedback is not None and self.feedback.mode == POSITION
 
 
-class MoteusBus(SharedLink):
+class MoteusBus(ServoBus[CanPort, MoteusServo]):
     """A bus during a run."""
 
     Options = MoteusBusOptions
 
     def __init__(self, options: MoteusBusOptions, period_s: float) -> None:
-        super().__init__(options.watchdog_s, period_s)
+        super().__init__(options.port, options.watchdog_s, period_s)
         if options.watchdog_s < 2 * period_s:
             expected = f"at least two ticks, {2 * period_s:g}"
             raise InputError(key="watchdog_s", value=options.watchdog_s, expected=expected)
         self._options = options
-        self._port: CanPort | None = None
-        self.servos: list[MoteusServo] = []
-        self._request, self._requested_at, self.answered_request_at = 0, -math.inf, 0.0
-        self.counts = MoteusBusCounts()
         self.history = LinkHistory(f"moteus {options.port}", lambda: dataclasses.asdict(self.counts))
-
-    def add(self, joint: str, id: int, is_reversed: bool, is_motor: bool) -> MoteusServo:
-        """The servo with this id, which motors and sensors of a joint share.
-
-        Raises
-        ------
-        InputError
-            Where two devices describe it in different ways.
-        """
-        servo = next((servo for servo in self.servos if servo.id == id), None)
-        if servo is None:
-            servo = MoteusServo(joint, id, is_reversed, is_motor)
-            self.servos.append(servo)
-        if servo.joint != joint:
-            problem = f"servo {id} is that of joint '{servo.joint}'"
-            raise InputError(problem, key=f"ids.{joint}", value=id, expected="another id for each joint")
-        if servo.is_reversed != is_reversed:
-            problem = "another device has the other sign"
-            raise InputError(problem, key=f"ids.{joint}", value=id, expected="the same `reversed` in all devices")
-        servo.is_motor |= is_motor
-        self.has_actuators |= is_motor
-        return servo
 
     def send(self, t: float) -> None:
         """Send the torques, each with a request; until every servo has answered, torques of zero."""
@@ -141,31 +106,13 @@ class MoteusBus(SharedLink):
                 if servo.is_motor
             )
 
-    def status(self, t: float, servos: Sequence[MoteusServo], needs_torque: bool) -> int:
-        """Status of the device with these servos; `NO_FRAME` while they are not on yet."""
-        if any(servo.feedback is not None and servo.feedback.fault for servo in servos):
-            return Status.BROKEN
-        is_new = self._is_new(t)
-        if any(servo.feedback is None for servo in servos):
-            return Status.NO_FRAME if is_new and self._port is not None else Status.SILENT
-        if self._port is None or t - min(servo.answered_at for servo in servos) > self._silent_s:
-            return Status.SILENT
-        if needs_torque and any(servo.feedback is not None and servo.feedback.mode != POSITION for servo in servos):
-            return Status.NO_FRAME if is_new and not self._was_armed else Status.REFUSED
-        return Status.OK
+    def _open_port(self) -> CanPort:
+        return open_can(self._options.port)
 
-    def _connect(self) -> None:
-        """Open the port, and turn every servo off."""
-        self._port = open_can(self._options.port)
-        try:
-            for servo in self.servos:
-                self._identify(self._port, servo)
-        except OSError as error:
-            self._drop()
-            raise InputError(f"the port went away: {error}", key="port", value=self._options.port) from error
-        except BaseException:
-            self._drop()
-            raise
+    def _prepare(self, port: CanPort) -> None:
+        """Turn every servo off."""
+        for servo in self.servos:
+            self._identify(port, servo)
         for servo in self.servos:
             servo.answered_at, servo.torque = -math.inf, 0.0
 
@@ -196,34 +143,17 @@ class MoteusBus(SharedLink):
                 self._port.send([CanFrame(REPLY | servo.id, stop_frame()) for servo in self.servos if servo.is_motor])
             self._drop()
 
-    def _take(self, t: float) -> None:
-        """Take in the answers that have arrived."""
-        if self._port is None:
-            return
-        try:
-            frames = self._port.receive()
-        except OSError:
-            self.counts.lost += 1
-            self._drop()
-            return
-        for identifier, content in frames:
+    def _answers(self, port: CanPort) -> Iterator[tuple[MoteusServo, MoteusFeedback]]:
+        for identifier, content in port.receive():
             servo = next((servo for servo in self.servos if servo.id << 8 == identifier), None)
             feedback = feedback_of(content)
             if servo is None or feedback is None:
                 self.counts.unexpected += 1
-                continue
-            self.counts.received += 1
-            servo.feedback, servo.answered, servo.answered_at = feedback, self._request, t
-            self.answered_request_at = self._requested_at
-        self._was_armed |= self.has_actuators and all(
-            servo.feedback is not None and servo.feedback.mode == POSITION for servo in self.servos if servo.is_motor
-        )
+            else:
+                yield servo, feedback
 
     def _ask(self, t: float, contents: Sequence[bytes]) -> None:
-        if self._request:
-            self.counts.missed += sum(servo.answered != self._request for servo in self.servos)
-        self._request += 1
-        self._requested_at = t
+        self._begin_request(t)
         if self._port is None:
             return
         frames = [CanFrame(REPLY | servo.id, content) for servo, content in zip(self.servos, contents, strict=True)]
@@ -233,10 +163,4 @@ class MoteusBus(SharedLink):
             else:
                 self.counts.blocked += 1
         except OSError:
-            self.counts.lost += 1
-            self._drop()
-
-    def _drop(self) -> None:
-        if self._port is not None:
-            self._port.close()
-        self._port = None
+            self._lose()

@@ -24,7 +24,7 @@ from granite.config.errors import InputError
 from granite.config.records import Status
 from granite.drivers.board.port import Baud, Port
 from granite.drivers.link_history import LinkHistory
-from granite.drivers.shared_link import LinkTable, SharedLink
+from granite.drivers.shared_link import LinkTable, PortCounts, PortLink
 
 #: longer ones are noise [bytes]
 _LONGEST = 512
@@ -52,16 +52,12 @@ class TextLinkOptions(LinkTable):
 
 
 @dataclass
-class LineCounts:
+class LineCounts(PortCounts):
     """What happened on the port so far."""
 
-    sent: int = 0
-    blocked: int = 0  #: lines that the port did not take
-    received: int = 0
     malformed: int = 0  #: another number of values, no numbers, a wrong check sum, or too long
     unknown: int = 0  #: with a label that no device has
     faults: int = 0  #: reported by actuators
-    lost: int = 0  #: times that the port went away
 
 
 @dataclass
@@ -81,19 +77,18 @@ class TextChannel:
     answers: int = 0  #: to lines since the first stop
 
 
-class TextLink(SharedLink):
+class TextLink(PortLink[Port]):
     """A port during a run."""
 
     Options = TextLinkOptions
 
     def __init__(self, options: TextLinkOptions, period_s: float) -> None:
-        super().__init__(options.watchdog_s, period_s)
+        super().__init__(options.port, options.watchdog_s, period_s)
         self._options = options
-        self._port: Port | None = None
         self._rest = b""
         self._skips = True
         self.channels: dict[str, TextChannel] = {}
-        self.counts = LineCounts()
+        self.counts: LineCounts = LineCounts()
         self.history = LinkHistory(f"serial text {options.port}", lambda: dataclasses.asdict(self.counts))
         self._last_line = b""
 
@@ -149,23 +144,14 @@ class TextLink(SharedLink):
                 for channel in self._actuators()
             )
 
-    def _connect(self) -> None:
-        """Open the port, and wait for a line of every device."""
-        options = self._options
-        self._port, self._rest, self._skips = Port(options.port, options.baud), b"", True
+    def _open_port(self) -> Port:
+        return Port(self._options.port, self._options.baud)
+
+    def _prepare(self, port: Port) -> None:
+        """Wait for a line of every device."""
+        self._rest, self._skips = b"", True
         for channel in self.channels.values():
             channel.numbers, channel.count, channel.has_fault, channel.outstanding = None, 0, False, 0
-        try:
-            self._wait()
-        except OSError as error:
-            self._drop()
-            raise InputError(f"the port went away: {error}", key="port", value=options.port) from error
-        except BaseException:
-            self._drop()
-            raise
-
-    def _wait(self) -> None:
-        assert self._port is not None
         begin = time.monotonic()
         asked_at = -math.inf
         while missing := [c for c in self.channels.values() if not c.count and not c.holds]:
@@ -176,7 +162,7 @@ class TextLink(SharedLink):
                 asked_at = now
                 self._rest_all()
                 self._send([c for c in self._actuators() if not c.holds])
-            if select.select([self._port], [], [], _ASK_EVERY_S)[0]:
+            if select.select([port], [], [], _ASK_EVERY_S)[0]:
                 self._read(-math.inf)
             if self._port is None:
                 raise OSError("it hung up")
@@ -281,15 +267,6 @@ class TextLink(SharedLink):
         words = [channel.label] if channel.label else []
         line = " ".join(words + [f"{value:.9g}" for value in channel.setpoint or ()]).encode()
         return (line + b"*%02X" % check_sum(line) if self._options.check_sum else line) + b"\n"
-
-    def _lose(self) -> None:
-        self.counts.lost += 1
-        self._drop()
-
-    def _drop(self) -> None:
-        if self._port is not None:
-            self._port.close()
-        self._port = None
 
 
 def check_sum(line: bytes) -> int:
