@@ -34,7 +34,7 @@ from granite.tuning.report.figures import session_figure
 from granite.tuning.scenarios import unseen_plants, variations_of
 from granite.tuning.session import Session
 from granite.tuning.study import TrialResult
-from granite.tuning.toml_numbers import with_numbers
+from granite.tuning.toml_text import with_numbers
 from granite.tuning.trial import Case, judge
 from granite.tuning.worker_processes import Workers
 from granite.tuning.workers import workers

@@ -1,4 +1,4 @@
-"""Residuals of a calibration: each signal less its fit, over the input of the measurement or over an image."""
+"""Residuals of a calibration, over the input of its measurement or an image, and of an identification over time."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from granite.calibration.fit import CalibrationFit, ResidualMap, Residuals
+from granite.calibration.identification.motion_fit import Fit
 from granite.views.plots.figure_file import write_figure
 from granite.views.plots.style import COLOURS, DPI, SOFT, words
 
@@ -21,6 +22,7 @@ _ROWS = 6
 _MAP_IN, _ARROW = 9.0, 0.06
 #: many points are small ones; few have no distribution beside them
 _MANY, _FEW = 300, 100
+_SIZE_IN = (9.0, 5.5)
 
 
 def plot_calibration(fit: CalibrationFit, title: str, path: Path) -> None:
@@ -99,4 +101,27 @@ def _map_figure(residuals: ResidualMap, title: str) -> Figure:
         f"{title}: seen less fitted, {len(length)} points, rms {rms:.2g}, largest {length.max():.2g} {residuals.unit}",
         fontsize=10,
     )
+    return figure
+
+
+def plot_residuals(fit: Fit, title: str, path: Path, overwrite: bool = False) -> None:
+    """Plot into a file; `InputError` if it can't be written."""
+    write_figure(path, lambda: build_residuals(fit, title), overwrite)
+
+
+def build_residuals(fit: Fit, title: str) -> Figure:
+    """The figure: an axes for x, y and heading, each with two standard deviations and its distribution."""
+    figure = Figure(figsize=_SIZE_IN, dpi=DPI, layout="constrained")
+    grid = figure.subplots(3, 2, sharex="col", sharey="row", width_ratios=(5, 1))
+    rows = zip(grid, ("x [mm]", "y [mm]", "heading [mrad]"), fit.residuals.T, fit.pose_deviation, strict=True)
+    for (over_time, spread), label, residual, deviation in rows:
+        values = residual * 1e3
+        over_time.plot(fit.pose_times, values, ".", ms=2, color=COLOURS[0])
+        for bound in (-2e3 * deviation, 2e3 * deviation):
+            over_time.axhline(bound, color=SOFT, lw=0.8, ls="--")
+        over_time.set_ylabel(label)
+        spread.hist(values, bins=40, orientation="horizontal", color=COLOURS[0])
+    grid[-1, 0].set_xlabel("time since the first estimate [s]")
+    grid[-1, 1].set_xlabel("poses")
+    figure.suptitle(f"{title}: measured less fitted pose; dashed: two standard deviations", fontsize=10)
     return figure

@@ -15,22 +15,19 @@ from typer.core import TyperGroup
 from granite.cli.calibrate import calibrate
 from granite.cli.console import console
 from granite.cli.endings import BAD_INPUT, DONE, EXIT_CODES, end, one_sentence
-from granite.cli.hardware import run, try_device
+from granite.cli.hardware import doctor, run, try_device
 from granite.cli.identify import identify
 from granite.cli.logs import export, info, plot, recover, replay
-from granite.cli.machine import doctor
 from granite.cli.montecarlo import montecarlo
 from granite.cli.movie import movie
 from granite.cli.new import new
 from granite.cli.operate import operate
-from granite.cli.plan import plan
 from granite.cli.rehearsal import rehearse
 from granite.cli.runs import compare, runs
-from granite.cli.schema import schema
 from granite.cli.screen import out
 from granite.cli.see import see
 from granite.cli.simulation import sim
-from granite.cli.testbeds import list_beds, modes, show
+from granite.cli.testbeds import list_beds, modes, plan, schema, show
 from granite.cli.tune import tune
 from granite.config.errors import InputError, one_of
 from granite.config.validation_errors import expectation

@@ -1,15 +1,26 @@
-"""What precedes a run that arms real devices: what closes which loop, checks, and a question."""
+"""What precedes a run: what closes which loop, checks of real devices, a question, and the wiggle."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Collection
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from granite.cli.endings import STOPPED, end
 from granite.cli.screen import err, out
 from granite.config.errors import InputError
 from granite.config.testbed import Testbed
 from granite.drivers.device_set import DeviceSet
+
+if TYPE_CHECKING:
+    from granite.rt.loop.clock import Clock
+
+Wiggle = Annotated[
+    bool,
+    typer.Option("--wiggle", help="before the run: move each motor and thruster a little, compare with the model"),
+]
 
 
 def say_loops(bed: Testbed, simulated: Collection[str], as_json: bool) -> None:
@@ -51,3 +62,20 @@ def confirm(question: str) -> None:
         raise InputError("nobody can be asked", key="standard input", expected="a terminal, or --yes")
     if input(f"{question} Type yes: ").strip().lower() != "yes":
         end("nothing was armed: the operator did not type yes", STOPPED)
+
+
+def wiggled(
+    bed: Testbed, devices: DeviceSet, clock: Clock, as_json: bool, skipped: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Wiggle the actuators and print the responses, which the log keeps; end the command where one is wrong."""
+    from granite.cli.report.hardware import preflight_table
+    from granite.rt.checks.wiggle import wiggle
+    from granite.views.table import put
+
+    err.print("granite: the wiggle moves each motor and thruster a little", soft_wrap=True)
+    findings = wiggle(bed, devices, clock, skipped)
+    put(err if as_json else out, [preflight_table(findings, "Wiggle before the run")])
+    if failed := [finding for finding in findings if not finding.passed]:
+        what = "; ".join(f"{finding.device} {finding.text}" for finding in failed)
+        end(f"the run was not started, the wiggle found: {what}", STOPPED)
+    return tuple(f"{finding.device} {finding.text}" for finding in findings)

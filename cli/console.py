@@ -1,4 +1,4 @@
-"""`granite console`: one page in the browser to see, operate, replay and tune runs."""
+"""`granite console`: one page in the browser to see, operate, replay and tune runs; alone, or beside a run."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import contextlib
 import errno
 import re
 import socket
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from granite.cli.screen import out
+from granite.cli.screen import err, out
 from granite.config.errors import InputError
 
 if TYPE_CHECKING:
     from granite.console.certificate import Certificate
+
 
 _HERE = "127.0.0.1"
 _ANYWHERE = ("0.0.0.0", "::", "")
@@ -90,3 +94,37 @@ def _print_code(address: str, certificate: Certificate) -> None:
     segno.make(address, error="l").terminal(compact=True)
     out.print(f"certificate, SHA-256: {certificate.fingerprint}", soft_wrap=True)
     out.print("the browser warns once: go on where it shows the same fingerprint", soft_wrap=True)
+
+
+@contextlib.contextmanager
+def console_beside(log: Path | None, ends_with_run: bool) -> Iterator[None]:
+    """A console that shows the folder of the log, from before a run until Ctrl-C after it."""
+    folder = Path("runs") if log is None else log.absolute().parent
+    command = [sys.executable, "-m", "granite.cli", "console", "--port", "0", "--folder", str(folder)]
+    # In a session of its own: Ctrl-C, which stops the run, leaves the page there.
+    stdout = sys.stderr if ends_with_run else None
+    process = subprocess.Popen(command, start_new_session=True, stdout=stdout)
+    has_run = False
+    try:
+        yield
+        has_run = True
+    except SystemExit:
+        has_run = True
+        raise
+    finally:
+        with contextlib.suppress(KeyboardInterrupt):
+            if has_run and not ends_with_run and process.poll() is None:
+                err.print("granite: the run is over, its page stays until Ctrl-C", soft_wrap=True)
+                process.wait()
+        process.terminate()
+        process.wait()
+
+
+def free_port(first: int) -> int:
+    """This port, or where a program listens there already any free one."""
+    for port in (first, 0):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            return int(probe.getsockname()[1])
+    return first

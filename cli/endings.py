@@ -11,7 +11,7 @@ from typing import NoReturn
 from granite.cli.lines import discard, say
 from granite.config.errors import CompilationError, GraniteError, InputError
 from granite.config.reasons import Reason
-from granite.rt.loop.lateness import TooLateError
+from granite.rt.loop.clock import TooLateError
 from granite.rt.preparation_failures import system_words
 
 DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS, AUDIT_FAILED, OWN_CODE, COLLIDED, NOT_DONE = range(9)

@@ -1,4 +1,4 @@
-"""`granite run` and `granite test-device`: a testbed on its real devices."""
+"""`granite run` and `granite test-device`, a testbed on its real devices; `granite doctor`, this machine."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Annotated
 
 import typer
 
-from granite.cli.arguments import DEVICE, Bed, Overrides, Yes, listed_names, named, simulated_by
-from granite.cli.arming import check_devices, confirm, confirm_arming, say_loops
+from granite.cli.arguments import DEVICE, AsJson, Bed, Overrides, Yes, listed_names, named, simulated_by
+from granite.cli.arming import check_devices, confirm, confirm_arming, say_loops, wiggled
 from granite.cli.endings import STOPPED, end
 from granite.cli.recorded_run import RecordedRun, end_device_run, records_a_run
-from granite.cli.screen import err, out
-from granite.cli.wiggle import wiggled
+from granite.cli.screen import err, out, print_json
 from granite.config.calibration import refuse_simulated
 from granite.config.loader import load
 from granite.config.testbed import Testbed
@@ -122,3 +121,16 @@ def _names(simulate: str, bed: Testbed) -> list[str]:
     rest = [name for name, device in bed.devices.items() if getattr(device, "driver", None) is None]
     names = [name for word in typed for name in (rest if word == _REST else [word])]
     return list(dict.fromkeys(names))
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Check this machine for real-time use: compiler, priority, memory lock, timer, serial ports."""
+    from granite.cli.report.hardware import doctor_table
+    from granite.rt.checks.doctor import examine
+    from granite.views.table import put
+
+    findings = examine()
+    if as_json:
+        print_json([finding._asdict() for finding in findings])
+    else:
+        put(out, [doctor_table(findings)])

@@ -36,7 +36,7 @@ def identify(
     as_json: AsJson = False,
 ) -> None:
     """Find mass, mass centre and inertia of the base, or its thrusts, from firings and poses, with uncertainty."""
-    from granite.calibration.flight_plots import plot_residuals
+    from granite.calibration.residual_plots import plot_residuals
     from granite.logs.log import read_log
     from granite.tuning.toml_text import toml_text
     from granite.views.plots.figure_file import SUFFIXES

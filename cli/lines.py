@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import sys
 from typing import Any, TextIO
 
@@ -38,3 +39,13 @@ def is_gone(error: OSError) -> bool:
 def discard(stream: Any) -> None:
     """Discard the rest, also the interpreter's flush at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def command(*words: object) -> str:
+    """A command of Granite as a shell takes it: names with spaces and other special characters are quoted."""
+    return shlex.join(["granite", *map(str, words)])
+
+
+def with_changes(overrides: list[str] | None) -> list[str]:
+    """The options of changes that were typed."""
+    return [word for override in overrides or () for word in ("--set", override)]

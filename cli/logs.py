@@ -11,7 +11,7 @@ from rich.progress import Progress
 from granite.cli.arguments import AsJson, LogFile, Overwrite, Trust, say_own_files
 from granite.cli.completion import complete_bed, complete_log
 from granite.cli.endings import DIFFERS, FAULT, end
-from granite.cli.hints import command
+from granite.cli.lines import command
 from granite.cli.screen import err, out, print_json
 from granite.config.errors import InputError, one_of
 from granite.config.loader import load
@@ -26,7 +26,7 @@ def replay(log: LogFile, trust: Trust = False, as_json: AsJson = False) -> None:
 
     Files with parts of your own run, and are named before; they must be those of the run.
     """
-    from granite.cli.report.replay import replay_lines
+    from granite.cli.report.info import replay_lines
     from granite.logs.json_records import finite
     from granite.logs.log import read_log
     from granite.rt.replay import replay as run_again
@@ -194,7 +194,7 @@ def _export_layout(recorded: Log, log: Path, viewer: str, path: Path | None, ove
 
 def _export_scene(recorded: Log, log: Path, path: Path, overwrite: bool) -> None:
     """Write a copy of a log with its scene."""
-    from granite.views.scene_messages.scene_export import export_scene
+    from granite.views.scene_messages.scene_stream import export_scene
 
     refuse_output("log", path, (".mcap",), overwrite)
     if path.exists() and path.samefile(log):

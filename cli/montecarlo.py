@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
 from granite.cli.batches import say_parts_in_python, table_in
-from granite.cli.hints import command, with_changes
+from granite.cli.lines import command, with_changes
 from granite.cli.screen import err, out, print_json
 from granite.config.loader import load, load_tuning
 from granite.config.whole_file import refuse_output, write_whole

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granite.cli.arguments import Overwrite
-from granite.cli.hints import command
+from granite.cli.lines import command
 from granite.cli.screen import out
 from granite.config.errors import InputError
 from granite.config.whole_file import refuse_output

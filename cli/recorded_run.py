@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -16,10 +18,9 @@ import typer
 from rich.table import Table
 
 from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
-from granite.cli.console_beside import console_beside, free_port
+from granite.cli.console import console_beside, free_port
 from granite.cli.endings import AUDIT_FAILED, COLLIDED, FAULT, NOT_DONE, OWN_CODE, STOPPED, end
-from granite.cli.hints import command
-from granite.cli.new_log import new_log
+from granite.cli.lines import command
 from granite.cli.screen import err, out, print_json, working
 from granite.config.calibration import refuse_old
 from granite.config.errors import InputError
@@ -27,6 +28,7 @@ from granite.config.loader import load
 from granite.config.testbed import Testbed
 from granite.config.whole_file import refuse_output
 from granite.logs.run_summary import RunSummary
+from granite.logs.unfinished import unfinished_name
 from granite.rt.run_options import RunOptions
 
 #: the port on which Foxglove looks first
@@ -179,7 +181,7 @@ def show_run(summary: RunSummary, path: Path, more: Iterable[Table] = ()) -> Non
 
 def end_device_run(summary: RunSummary, path: Path, as_json: bool, remedy: str = "") -> None:
     """Show a run on real drivers with its latencies, and end the command; see `end_run`."""
-    from granite.cli.report.latency import latency_tables
+    from granite.cli.report.run import latency_tables
     from granite.logs.latency import latencies
     from granite.logs.log import read_log
     from granite.logs.unfinished import found_log
@@ -229,3 +231,33 @@ def _seconds(text: str) -> str:
         return str(float(text))
     except ValueError:
         return text
+
+
+@contextlib.contextmanager
+def new_log(bed: str) -> Iterator[Path]:
+    """The first free name in runs/, reserved at once so that parallel runs differ; released if unused."""
+    folder, stem = Path("runs"), re.sub(r"[^\w.-]+", "-", bed)
+    path = None
+    try:
+        made = not folder.is_dir()
+        folder.mkdir(exist_ok=True)
+        for i in itertools.count(1):
+            path = folder / f"{stem}-{i:03d}.mcap"
+            with contextlib.suppress(FileExistsError):
+                reserved = unfinished_name(path)
+                reserved.touch(exist_ok=False)
+                if not path.exists():
+                    break
+                reserved.unlink()
+    except OSError as error:
+        target = path or folder
+        raise InputError(f"log '{target}' can't be written: {error.strerror}, expected another file by --out") from None
+    assert path is not None
+    try:
+        yield path
+    finally:
+        with contextlib.suppress(OSError):
+            if reserved.exists() and reserved.stat().st_size == 0:
+                reserved.unlink()
+            if made:
+                folder.rmdir()  # refused by the system unless it is empty

@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from granite.cli.arguments import Yes, listed_names
-from granite.cli.arming import check_devices, confirm_arming, say_loops
+from granite.cli.arming import Wiggle, check_devices, confirm_arming, say_loops, wiggled
 from granite.cli.recorded_run import RecordedRun, end_device_run, records_a_run
-from granite.cli.wiggle import Wiggle, wiggled
 from granite.config.errors import InputError
 from granite.logs.run_summary import RunSummary
 

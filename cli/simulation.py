@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from granite.cli.arming import Wiggle, wiggled
 from granite.cli.recorded_run import RecordedRun, end_run, records_a_run, show_run
 from granite.cli.screen import err, print_json
-from granite.cli.wiggle import Wiggle, wiggled
 
 
 @records_a_run

@@ -1,14 +1,19 @@
-"""Commands about a testbed before it runs: `list`, `show`, `modes`."""
+"""Commands about a testbed before it runs: `list`, `show`, `modes`, `plan`, `schema`."""
 
 from __future__ import annotations
 
+import csv
+import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from granite.cli.arguments import AsJson, Bed, Overrides, named
-from granite.cli.screen import err, out, print_json
+from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
+from granite.cli.screen import err, out, print_json, working
+from granite.config.errors import InputError
 from granite.config.loader import file_of, load
+from granite.config.whole_file import write_whole
 
 
 def list_beds(
@@ -90,3 +95,53 @@ def modes(
         put(out, [modes_table(testbed, vibration)])
         for warning in filter(None, (vibration.complaint, vibration.coarseness)):
             out.print(warning, soft_wrap=True)
+
+
+def schema(
+    file: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="the schema, *.json; default: the screen")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """The JSON Schema of a testbed: with it an editor completes keys, explains them and marks wrong ones."""
+    from granite.config.schema import bed_schema
+
+    if file is None:
+        print_json(bed_schema())
+        return
+    with write_whole("schema", file, (".json",), overwrite) as unfinished:
+        unfinished.write_text(json.dumps(bed_schema(), indent=2) + "\n", encoding="utf-8")
+    out.print(f"schema: {file}", soft_wrap=True)
+    out.print(f"use it: the first line of a testbed is  #:schema {file.resolve()}", soft_wrap=True)
+
+
+def plan(
+    bed: Bed,
+    to: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="a CSV file with the path, for behaviour follow")
+    ] = None,
+    overrides: Overrides = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Plan the path of a testbed whose behaviour is `planned`: impulse, duration, and the guess that led to it."""
+    from granite.controllers.behaviours.planned import planned, samples_of_path
+    from granite.views.table import table
+
+    testbed = load(bed, overrides or ())
+    if to is not None and to.exists() and not overwrite:
+        raise InputError(f"'{to}' exists", expected="another file, or --overwrite")
+    with named(bed, testbed), working("planning"):
+        plan = planned(testbed, report=lambda sentence: None if as_json else err.print(f"granite: {sentence}"))
+    if to is not None:
+        columns = samples_of_path(testbed, plan.path, bed).columns
+        with to.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow([column.key for column in columns])
+            writer.writerows(zip(*(column.values for column in columns), strict=True))
+    numbers = {"impulse_n_s": plan.impulse, "duration_s": plan.path.end, "guess": plan.guess}
+    if as_json:
+        print_json(numbers)
+        return
+    rows = [("impulse", f"{plan.impulse:.2f} N s"), ("duration", f"{plan.path.end:.2f} s"), ("guess", plan.guess)]
+    out.print(table("Path", ("what", "value"), [*rows, *([("file", str(to))] if to else [])]))

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, Trust, named, reading, say_own_files
 from granite.cli.batches import say_parts_in_python, table_in
 from granite.cli.endings import STOPPED, end
-from granite.cli.hints import command, with_changes
+from granite.cli.lines import command, with_changes
 from granite.cli.screen import err, out, print_json
 from granite.config.errors import GraniteError, InputError
 from granite.config.loader import load, load_tuning

@@ -36,7 +36,7 @@ def tune_live(bed: Testbed, address: str, key: str, metrics: Sequence[str]) -> N
     """
     from granite.rt.operator.client import Operator
     from granite.tuning.live_session import LiveSession
-    from granite.tuning.report.live import gain_table
+    from granite.tuning.report.tables import gain_table
     from granite.views.table import put
 
     with Operator(address, key) as operator:
@@ -63,7 +63,7 @@ def tune_live(bed: Testbed, address: str, key: str, metrics: Sequence[str]) -> N
 
 def _do(session: LiveSession, operator: Operator, words: list[str]) -> None:
     """One line of the prompt."""
-    from granite.tuning.report.live import compared_tables, gain_table
+    from granite.tuning.report.tables import compared_tables, gain_table
     from granite.views.table import put
 
     word, more = words[0], words[1:]

@@ -26,7 +26,12 @@ class Table(BaseModel):
         # TOML has lists; the schema has tuples, and types are checked literally.
         if not isinstance(content, dict):
             return content
-        return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
+        return {key: _tuples(value) for key, value in content.items()}
+
+
+def _tuples(value: Any) -> Any:
+    """Lists, and lists in them, as tuples; other values as they are."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _planar_or_spatial(value: tuple[float, ...]) -> tuple[float, ...]:
@@ -67,13 +72,6 @@ def refuse_out_of_plane(key: str, vector: tuple[float, ...]) -> None:
     """Raise where a vector of a planar module has a z: it would be ignored."""
     if spatial(vector)[2] != 0:
         raise InputError(key=key, value=list(vector), expected="z = 0 (or no z) in a planar module")
-
-
-def tuples_of_lists(value: object) -> object:
-    """A list of lists as they come from TOML as a tuple of tuples; other values as they are."""
-    if not isinstance(value, list | tuple):
-        return value
-    return tuple(tuple(row) if isinstance(row, list) else row for row in value)
 
 
 def refuse_twice(key: str, what: str, names: Sequence[str]) -> None:

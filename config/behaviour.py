@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import (
-    BeforeValidator,
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
@@ -14,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from granite.config.base import Name, NotNegative, Positive, Table, tuples_of_lists
+from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.contacts import Moment
 from granite.config.errors import InputError
 from granite.config.parts import PartTable
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 #: sets of names
-Groups = Annotated[tuple[tuple[Name, ...], ...], BeforeValidator(tuples_of_lists)]
+Groups = tuple[tuple[Name, ...], ...]
 
 
 class TorqueProfile(Moment):

@@ -7,7 +7,6 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from granite.config.base import Name, NotNegative, Positive, Table, refuse_twice
-from granite.config.braking import BrakingTable
 from granite.config.errors import InputError
 from granite.config.law import LawPart
 from granite.config.monitor import MonitorTable
@@ -15,6 +14,25 @@ from granite.config.parts import EstimatorPart, ModulationPart, SharingPart, par
 from granite.config.payload import PayloadTable
 from granite.config.responses import FaultReaction, FaultResponse, answer_to, refuse_impossible
 from granite.config.zones import KeepOut
+
+
+class BrakingTable(Table):
+    """Braking to rest before a stop and in a hold; decelerations that are not given follow from the data sheets."""
+
+    #: of a base with thrusters
+    acceleration_m_s2: Positive | None = None
+    acceleration_rad_s2: Positive | None = None  #: the same in rotation
+    #: of a joint with a motor
+    joint_rad_s2: Positive | None = None
+    #: part of the thrusters' force and moment, and of the motors' torque, that decelerations which are not given use
+    thrust_ratio: Positive = 0.6
+    torque_ratio: Positive = 0.2  #: the same part of the motors' torque
+    #: time from the decision until the deceleration, in the predicted stopping distance
+    reaction_s: NotNegative = 0.1
+    #: a stop closes the valves after this time, at rest or not
+    time_limit_s: Positive = 10.0
+    #: when floating, joints are damped with this rate
+    float_damping_1_s: Positive = 2.0
 
 
 class YawWheel(Table):

@@ -43,14 +43,6 @@ class HeightMap(Table):
     #: rows along y of heights along x
     heights_m: Annotated[tuple[tuple[float, ...], ...], Field(min_length=4, max_length=40)]
 
-    @model_validator(mode="before")
-    @classmethod
-    def _rows_become_tuples(cls, content: object) -> object:
-        if isinstance(content, dict) and isinstance(content.get("heights_m"), list | tuple):
-            rows = content["heights_m"]
-            return {**content, "heights_m": tuple(tuple(row) if isinstance(row, list) else row for row in rows)}
-        return content
-
     @model_validator(mode="after")
     def _is_a_grid(self) -> HeightMap:
         lengths = sorted({len(row) for row in self.heights_m})

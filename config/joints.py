@@ -1,12 +1,13 @@
-"""A joint of a module: frame, motion and resistance."""
+"""A joint of a module: frame, motion and resistance; and the transmission between motors and joints."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import model_validator
+import numpy as np
+from pydantic import Field, model_validator
 
-from granite.config.base import Angle, Direction, Name, NotNegative, Positive, Table, Vector
+from granite.config.base import Angle, Direction, Name, NotNegative, Positive, Table, Vector, refuse_twice
 from granite.config.errors import InputError
 
 #: keys of the joint's spring, by kind: stiffness, and the coordinate at which it is slack
@@ -16,6 +17,8 @@ RESISTANCE = {
     "revolute": ("damping_n_m_s", "friction_n_m", "friction_rate_rad_s"),
     "prismatic": ("damping_n_s_m", "friction_n", "friction_speed_m_s"),
 }
+#: largest condition number of a matrix that counts as regular
+_SINGULAR = 1e9
 
 
 class Joint(Table):
@@ -71,3 +74,28 @@ class Joint(Table):
         """Stiffness k and the coordinate q0 at which it is slack, in the units of its kind."""
         stiffness, slack = (getattr(self, key) for key in SPRING[self.kind])
         return stiffness, slack
+
+
+class Transmission(Table):
+    """Motors whose torques act on several joints of a module, as by cables and pulleys.
+
+        torques of the joints = T (torques of the motors)        rates of the motors = T^T (rates of the joints)
+
+    by virtual work. A motor bears the name of the joint that would be its own without the transmission.
+    """
+
+    #: joints whose motors it connects, in the order of its rows (joints) and columns (motors)
+    joints: tuple[Name, ...] = Field(min_length=1)
+    #: torque at each joint for a torque of each motor
+    matrix: tuple[tuple[float, ...], ...]
+
+    @model_validator(mode="after")
+    def _can_be_inverted(self) -> Transmission:
+        refuse_twice("joints", "joint", self.joints)
+        n, shape = len(self.joints), [len(row) for row in self.matrix]
+        if shape != [n] * n:
+            expected = f"{n} rows of {n} numbers, one for each of joints"
+            raise InputError(key="matrix", value=self.matrix, expected=expected)
+        if not np.isfinite(self.matrix).all() or np.linalg.cond(np.array(self.matrix)) > _SINGULAR:
+            raise InputError("it is singular", key="matrix", value=self.matrix, expected="rows that are independent")
+        return self

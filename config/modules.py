@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from granite.config.base import (
     Angle,
@@ -18,15 +18,14 @@ from granite.config.base import (
     refuse_out_of_plane,
     refuse_twice,
     spatial,
-    tuples_of_lists,
 )
 from granite.config.calibration import CalibrationTable
 from granite.config.errors import InputError, one_of
 from granite.config.inertia import Inertia, SpatialInertia, fault_of
 from granite.config.joints import Joint as Joint
+from granite.config.joints import Transmission
 from granite.config.mobility import is_solid, massless_motion
 from granite.config.rotations import rotation
-from granite.config.transmission import Transmission
 
 
 def _has_an_area(corners: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
@@ -35,9 +34,9 @@ def _has_an_area(corners: tuple[tuple[float, float], ...]) -> tuple[tuple[float,
     return corners
 
 
-Outline = Annotated[tuple[tuple[float, float], ...], BeforeValidator(tuples_of_lists), AfterValidator(_has_an_area)]
+Outline = Annotated[tuple[tuple[float, float], ...], AfterValidator(_has_an_area)]
 Modes = Annotated[int, Field(ge=0, le=6)]
-Polynomials = Annotated[tuple[tuple[float, ...], ...], BeforeValidator(tuples_of_lists)]
+Polynomials = tuple[tuple[float, ...], ...]
 
 #: keys of a flexible link that a planar module does not use, and those that a spatial one needs instead
 _SPATIAL_KEYS = ("eiy_n_m2", "eiz_n_m2", "gj_n_m2", "polar_inertia_kg_m", "modes_z", "modes_x")

@@ -7,13 +7,17 @@ know. Conditions on more than one key are checked by the loader.
 
 from __future__ import annotations
 
+import functools
+import inspect
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from granite.config.base import Table
 from granite.config.events import EVENTS
-from granite.config.field_comments import field_comments
 from granite.config.parts import FAMILIES, USUAL, find, options_of, registry
 from granite.config.testbed import Testbed
 
@@ -25,6 +29,8 @@ _REF = "#/definitions/"
 _WRAPS = ("anyOf", "allOf", "items")
 #: how definitions end that a file does not have
 _UNUSED = ("PartTable", "LawTable", "CalibrationTable", "CalibratedValue")
+_COMMENT = re.compile(r"\s*#: ?(.*)")
+_FIELD = re.compile(r" {4}(\w+): [^#]*(?:#: ?(.*))?")
 
 
 class _Generator(GenerateJsonSchema):
@@ -165,3 +171,32 @@ def _tidied(node: Any, key: str = "") -> Any:
     if "$ref" in tidied and len(tidied) > 1:
         tidied["allOf"] = [{"$ref": tidied.pop("$ref")}]
     return tidied
+
+
+def field_comments(table: type[Table]) -> dict[str, str]:
+    """The comment of each field that has one, also of fields that the table inherits."""
+    comments: dict[str, str] = {}
+    for cls in reversed(table.__mro__):
+        if issubclass(cls, Table):
+            comments |= _own_comments(cls)
+    return comments
+
+
+@functools.cache
+def _own_comments(table: type[Table]) -> Mapping[str, str]:
+    try:
+        lines = inspect.getsource(table).splitlines()
+    except (OSError, TypeError):  # made at run time, or its file is gone
+        return {}
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    comments: dict[str, str] = {}
+    above: list[str] = []
+    for line in (line[indent:] for line in lines):
+        if comment := _COMMENT.fullmatch(line):
+            above.append(comment[1])
+            continue
+        if field := _FIELD.match(line):
+            text = " ".join([*above, field[2] or ""]).strip()
+            comments |= {field[1]: text} if text else {}
+        above = []
+    return comments

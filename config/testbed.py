@@ -151,7 +151,7 @@ class Testbed(Table):
 
     @cached_property
     def transmission(self) -> Array | None:
-        """Torques of the driven joints per torques of the motors, in their order (`config/transmission.py`).
+        """Torques of the driven joints per torques of the motors, in their order (`config/joints.py`).
 
         None where each motor acts on its own joint alone.
         """

@@ -19,13 +19,6 @@ class Disc(Table):
     position_m: tuple[float, float]  #: centre on the table
     radius_m: Positive  #: of the disc
 
-    @model_validator(mode="before")
-    @classmethod
-    def _position_is_a_pair(cls, content: object) -> object:
-        if isinstance(content, dict) and isinstance(content.get("position_m"), list):
-            return {**content, "position_m": tuple(content["position_m"])}
-        return content
-
 
 class KeepOut(Table):
     """A zone: one of a disc, a convex polygon, and another module, which the other modules stay out of."""
@@ -46,14 +39,6 @@ class KeepOut(Table):
         (x, y), r = self.disc.position_m, self.disc.radius_m
         angles = [math.tau * i / _CORNERS for i in range(_CORNERS)]
         return tuple((x + r * math.cos(angle), y + r * math.sin(angle)) for angle in angles)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _corners_are_pairs(cls, content: object) -> object:
-        if isinstance(content, dict) and isinstance(content.get("polygon_m"), list | tuple):
-            corners = (tuple(c) if isinstance(c, list) else c for c in content["polygon_m"])
-            return {**content, "polygon_m": tuple(corners)}
-        return content
 
     @model_validator(mode="after")
     def _has_one_shape(self) -> KeepOut:

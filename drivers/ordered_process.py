@@ -15,8 +15,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from granite.config.errors import GraniteError
-from granite.drivers.import_path import import_path
 from granite.drivers.message_lines import receive, send
+
+
+def import_path() -> str:
+    """The value of PYTHONPATH for it."""
+    return os.pathsep.join(_absolute())
+
+
+def _absolute() -> Iterator[str]:
+    """The places as absolute paths, without those below a working directory that was removed."""
+    for place in sys.path:
+        with contextlib.suppress(FileNotFoundError):
+            yield os.path.abspath(place)
 
 
 def request_priority(priority: int) -> None:

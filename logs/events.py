@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 from typing import Protocol
 
 import numpy as np
 
 from granite.config.coordinates import Coordinate
 from granite.config.expected_modes import GOALS, answer_text
-from granite.config.mode_sentences import sentence_of
 from granite.config.reasons import Reason
 from granite.config.records import Array, Operation
-from granite.config.run_modes import Reply, RequestKind, RunMode
+from granite.config.run_modes import GOAL_ANSWER, Reply, RequestKind, RunMode, sentence_of
 from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import sentence
 from granite.logs.bending import Bending
 from granite.logs.channels import Channels
 from granite.logs.collisions import CollisionChanges
 from granite.logs.contact_changes import OUT_OF_REACH, ContactChanges
-from granite.logs.goal_words import GoalWords
 from granite.logs.machine_summary import StateChanges, failing_states
 from granite.logs.wheel_unloading import UnloadingChanges
 
@@ -149,3 +148,43 @@ class Events:
 
 def _rows_lost(n: int) -> str:
     return f"{n} row{'s' if n > 1 else ''} lost: the ring was full"
+
+
+class GoalWords:
+    """The goals of a run, one after the other."""
+
+    def __init__(self, bed: Testbed) -> None:
+        self._bed, self._positions, self._actions = bed, bed.behaviour_goals, bed.behaviour_actions
+        #: request, sender, reply and numbers of the last one
+        self._last: tuple[int, int, int, bytes] | None = None
+
+    def repeats(self, operation: Operation) -> bool:
+        """Whether it is a jog as the one before, with the same answer, or a knot of a path that was taken."""
+        now = operation.request, operation.sender, operation.reply, operation.goal[GOAL_ANSWER:].tobytes()
+        before, self._last = self._last, now
+        if operation.request == RequestKind.KNOT and operation.reply == Reply.DONE:
+            return True
+        return operation.request == RequestKind.JOG and now == before
+
+    def words(self, ask: RequestKind, operation: Operation) -> str:
+        """What a goal says."""
+        argument, value = operation.argument, operation.value
+        numbers = zip(self._positions, operation.goal[GOAL_ANSWER:].tolist(), strict=False)
+        if ask is RequestKind.GO:
+            return "".join(f" {c.key}={x:g}" for c, x in numbers if not isnan(x)) + f" in {value:g} s"
+        if ask is RequestKind.JOG:
+            return "".join(f" {c.name} {x:g}" for c, x in numbers if x)
+        if ask is RequestKind.FOLLOW:
+            return f" a path of {argument} knots, the first after {value:g} s"
+        if ask is RequestKind.ACT and argument < len(self._actions):
+            return f" {self._actions[argument]}"
+        return f" {argument}"
+
+    def refusal(self, reply: Reply, operation: Operation) -> str:
+        """The limit of a path that is not possible; nothing of another answer."""
+        if reply is not Reply.NOT_FEASIBLE or not len(operation.goal):
+            return ""
+        from granite.controllers.behaviours.motion_limits import motion_limits  # only such runs need CasADi here
+
+        limit, part = operation.goal[:GOAL_ANSWER].tolist()
+        return f"refused: {motion_limits(self._bed)[int(limit)].sentence(part)}"

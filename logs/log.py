@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from granite.config.errors import InputError
+from granite.config.optional_packages import required
 from granite.config.paths import meant_in_runs, missing_part
 from granite.config.records import Array
 from granite.config.testbed import Testbed
@@ -102,10 +103,7 @@ class Log:
         InputError
             Where pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise InputError("pandas is not installed", expected="it: pip install granite-robotics[pandas]") from None
+        pandas = required("pandas", "pandas")
         topics = [self.channels.topic(topic)] if topic else self.channels.topics
         names = [value.key if topic else f"{each.name[1:]}.{value.key}" for each in topics for _, value in each.values]
         values = self.columns([column for each in topics for column in range(each.start, each.stop)])

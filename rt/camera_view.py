@@ -18,8 +18,7 @@ from granite.drivers.camera.sources import open_source
 from granite.drivers.camera.sources.folder import write_frame
 from granite.drivers.camera.tracker import Sightings
 from granite.drivers.camera.view import view_of
-from granite.drivers.camera.vision import vision
-from granite.drivers.camera.watch import watch
+from granite.drivers.camera.watch import vision, watch
 from granite.drivers.pose_stream.sockets import open_sender
 from granite.mrds.tolerances import SAME_TIME_S
 from granite.rt.environment import Environment

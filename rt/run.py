@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from granite.config.errors import InputError
-from granite.config.mode_sentences import waiting_sentence
 from granite.config.own_code import raised_in_own_code
 from granite.config.parts import own_files, sources
 from granite.config.reasons import Reason
 from granite.config.records import Truth
-from granite.config.run_modes import Request, RequestKind
+from granite.config.run_modes import Request, RequestKind, waiting_sentence
 from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import sentence, subjects
 from granite.controllers.behaviours.planned import with_plan
@@ -41,8 +40,7 @@ from granite.rt.checks.after_stop import driven_after_stop
 from granite.rt.devices import build_devices
 from granite.rt.guard.guard import Guard
 from granite.rt.half_real import refuse_open_loops
-from granite.rt.live.link_news import LinkNews
-from granite.rt.live.live_view import LiveRequests, LiveView
+from granite.rt.live.live_view import LinkNews, LiveRequests, LiveView
 from granite.rt.loop.clock import Clock, RealClock, VirtualClock
 from granite.rt.loop.loop import Loop, LoopParts, Outcome, RowSink, Surroundings
 from granite.rt.operator.request_sources import RequestSources

@@ -37,8 +37,7 @@ from granite.tuning.parameters import SearchParameter, resolve_all
 from granite.tuning.results import best_of, front_of
 from granite.tuning.scenarios import Scenario, scenarios_of
 from granite.tuning.study import TrialResult, TuningStudy
-from granite.tuning.toml_numbers import with_numbers
-from granite.tuning.toml_text import content_of, toml_text
+from granite.tuning.toml_text import content_of, toml_text, with_numbers
 
 FORMAT = 2
 _FILE, _TESTBED, _STUDY, _LOGS, _NOTES = "session.json", "testbed.toml", "study.db", "logs", "notes.md"

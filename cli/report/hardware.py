@@ -1,4 +1,4 @@
-"""Checks before a run, and the test of a device, as tables."""
+"""Checks of this machine and before a run, and the test of a device, as tables."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from granite.rt.checks.device_test import UnitTestResult
+from granite.rt.checks.doctor import Finding
 from granite.rt.checks.preflight_checks import CheckResult
 from granite.views.table import table
 
@@ -28,3 +29,13 @@ def device_table(name: str, results: Sequence[UnitTestResult]) -> Table:
 
 def _passed(passed: bool) -> Text:
     return Text("yes", "green") if passed else Text("NO", "red")
+
+
+def doctor_table(findings: Sequence[Finding]) -> Table:
+    """Each check with its status and advice."""
+    colour = {"ok": "green", "limited": "yellow", "missing": "red"}
+    rows = [
+        (f.name, Text(f.status, colour[f.status]), f"{f.observed}\n{f.advice}" if f.advice else f.observed)
+        for f in findings
+    ]
+    return table("This machine", ("what", "status", "found, and what to do about it"), rows, sentences=1)

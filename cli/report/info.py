@@ -1,4 +1,4 @@
-"""The head of a log: testbed, host, date and version of Granite, the number of whole rows, and how the run ended."""
+"""The head of a log, as a table and for scripts; and the result of its replay, in sentences."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from rich.table import Table
 
 from granite.logs.log import Log
+from granite.rt.replay import Replay
 from granite.views.table import table
 
 #: metadata that say nothing to a reader
@@ -62,3 +63,23 @@ def _facts(log: Log) -> Iterator[tuple[str, str]]:
         own = log.summary.get("fault_in")
         yield "fault", " ".join(f"{f'in {own}, ' if own else ''}{log.summary['fault']}".split())
     yield "complete", "yes" if log.complete else f"no: {log.damage}"
+
+
+def replay_lines(result: Replay, complete: bool) -> Iterator[str]:
+    """Result of a replay."""
+    if result.first is not None:
+        d = result.first
+        yield (
+            f"first difference at tick {d.tick} (t = {d.t:.6f} s): {d.topic} {d.key} was {d.logged!r}, "
+            f"is now {d.replayed!r}"
+        )
+    elif result.ticks == 0:
+        yield "nothing replayed: the first rows of the run are missing in the log"
+    else:
+        yield f"identical to the bit: {result.ticks} ticks, {result.values} values"
+        if result.gap is not None:
+            yield f"rows are missing in the log after tick {result.gap}: replayed up to there"
+    for file in result.changed:
+        yield f"the file {file} changed since the run: differences may come from that"
+    if not complete:
+        yield "the log is truncated: it was replayed up to its last complete row"

@@ -1,12 +1,14 @@
-"""The summary of a run, as tables."""
+"""The summary of a run, with latency and links of real drivers, as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rich.table import Table
 from rich.text import Text
 
+from granite.logs.latency import SensorLatency, Spread
+from granite.logs.link_trouble import TROUBLE
 from granite.logs.run_summary import AuditSummary, LinkBending, RedundantContacts, RunSummary
 from granite.views.table import number, table
 
@@ -147,3 +149,26 @@ def _audit_table(audit: AuditSummary) -> Table:
         rows.append((name, number(check["largest"], ".2e"), f"{check['limit']:g}", held, check["unit"]))
     title = f"Audit: {'all checks passed' if audit['held'] else 'a check FAILED'}"
     return table(title, ("check", "largest", "limit", "held", "in"), rows, sentences=1)
+
+
+def latency_tables(latencies: Mapping[str, SensorLatency], summary: RunSummary) -> Iterator[Table]:
+    """Age of samples, latency to the applied command, and the state of each link."""
+    if latencies:
+        title = "Latency [ms]: age of a sample at the tick, and from measurement to applied command"
+        columns = ("sensor", "age: median", "99 %", "largest", "to command: median", "99 %", "largest")
+        yield table(
+            title, columns, [(name, *_ms(each["age"]), *_ms(each["to_command"])) for name, each in latencies.items()]
+        )
+    if links := summary.get("links"):
+        rows = []
+        for name, numbers in links.items():
+            last = {key: values[-1] for key, values in numbers.items()}
+            trouble = ", ".join(f"{key} {last[key]:g}" for key in TROUBLE if last.get(key))
+            uncertainty = last.get("clock_uncertainty_s")
+            rows.append((name, f"{last.get('received', 0):g}", f"{(uncertainty or 0.0) * 1e3:.2f}", trouble or "none"))
+        yield table("Links", ("link", "frames received", "clock known to [ms]", "trouble"), rows, sentences=1)
+
+
+def _ms(spread: Spread) -> tuple[str, str, str]:
+    median, p99, largest = (f"{value * 1e3:.2f}" for value in (spread["median_s"], spread["p99_s"], spread["max_s"]))
+    return median, p99, largest

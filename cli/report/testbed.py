@@ -1,20 +1,21 @@
-"""Description of a testbed, as tables."""
+"""Description of a testbed and of its simulated lab, its live gains and responses to faults, as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from rich.table import Table
 
-from granite.cli.report.lab import lab_rows
-from granite.cli.report.operation import operation_tables
 from granite.config.behaviour import TorqueProfile
 from granite.config.contacts import Side
 from granite.config.controller import YawWheel
 from granite.config.devices.device import Device
 from granite.config.errors import shown
+from granite.config.events import TimedEvent
 from granite.config.modules import Module
 from granite.config.parts import PartTable
+from granite.config.responses import FAULTS
 from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
@@ -216,3 +217,50 @@ def _profile(torque: TorqueProfile) -> str:
     until = f" until {torque.until_s:g} s" if torque.until_s is not None else ""
     since = f" from {torque.from_s:g} s" if torque.from_s or until else ""
     return f"{' '.join(terms) or '0'} N m{since}{until}"
+
+
+def lab_rows(bed: Testbed) -> Iterator[tuple[str, str]]:
+    """An ideal table, every difference and every event, as a name and a sentence."""
+    if bed.simulation.table.ideal:
+        yield "table", "simulated as ideal: level, without drag"
+    for key, value in _flat(bed.simulation.plant):
+        yield f"plant {key}", f"{shown(value)}, which the controllers do not know"
+    for event in sorted(bed.simulation.events, key=lambda event: event.at_s):
+        yield f"from {event.at_s:g} s", _event(event)
+
+
+def _flat(changes: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested tables as dotted keys."""
+    for key, value in changes.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value
+
+
+def _event(event: TimedEvent) -> str:
+    """The kind of the event and its values that were given."""
+    given = event.model_dump(exclude={"kind", "at_s"}, exclude_defaults=True)
+    return ", ".join([event.kind, *(f"{key} {shown(value)}" for key, value in given.items())])
+
+
+def operation_tables(bed: Testbed) -> Iterator[Table]:
+    """Nothing without a controller: then every fault ends the run at once."""
+    if bed.controller is None:
+        return
+    gains = [
+        (gain.name, gain.unit, f"{gain.value:g}", f"{gain.lower:g} to {gain.upper:g}")
+        for gain in bed.controller.law.live_gains(bed)
+    ]
+    if gains:
+        yield table("Gains that may change in a run", ("gain", "unit", "value", "bounds"), gains)
+    columns = "fault", "response", "noticed when"
+    yield table("Faults, and who clears a hold or a float", columns, _faults(bed), sentences=2)
+
+
+def _faults(bed: Testbed) -> Iterator[tuple[str, ...]]:
+    for name, fault in FAULTS.items():
+        answer = bed.safety.answer(name)
+        clears = f" ({answer.cleared_by})" if answer.response in ("hold", "float") else ""
+        lasting = f" after {answer.lasting_s:g} s" if answer.lasting_s else ""
+        yield name, f"{answer.response}{clears}{lasting}", fault.noticed

@@ -22,9 +22,8 @@ from granite.config.distribution import ForceDistributionTable
 from granite.config.parts import find, is_built_in
 from granite.config.records import NOTHING, Array
 from granite.controllers.distribution.grasp import Grasp, GraspShape
-from granite.controllers.distribution.quadratic_program import QuadraticProgram, Solution
+from granite.controllers.distribution.quadratic_program import QuadraticProgram, Solution, relax
 from granite.controllers.distribution.reduction import ADDED, owners, reduce
-from granite.controllers.distribution.relaxation import relax
 from granite.kernels.compilation import compile_once
 from granite.kernels.compiled_form import CompiledForm
 

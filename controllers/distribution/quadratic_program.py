@@ -30,6 +30,8 @@ STATUS = {
     -6: "overdetermined initial active set",
 }
 INFEASIBLE = -1
+#: weight of the objective beside the squares of the violations
+_PART = 1e-5
 
 
 class QuadraticProgram(NamedTuple):
@@ -94,3 +96,27 @@ class Solution(NamedTuple):
         """Of everything that has bounds."""
         rows = self.problem.A @ self.x
         return rows if len(rows) == len(self.problem.upper) else np.concatenate([self.x, rows])
+
+
+def relax(problem: QuadraticProgram, hard: NDArray[np.bool_]) -> QuadraticProgram:
+    """The problem of least violation: a slack in every row that is not hard, after the variables.
+
+    The sum of their squares is made small, each row in its own unit. A hundred-thousandth of the objective selects
+    among answers that violate alike, and makes the programme strictly convex:
+
+        min 1/2 s.s + eps/2 x'(H/h + 1e-3)x + eps f'x/h,    h the mean of the diagonal of H
+    """
+    n, soft = len(problem.f), np.flatnonzero(~hard)
+    m, k = len(hard), len(soft)
+    scale = np.trace(problem.H) / n
+    H = np.zeros((n + k, n + k))
+    H[:n, :n] = _PART * (problem.H / scale + 1e-3 * np.eye(n))
+    H[n:, n:] = np.eye(k)
+    A = np.zeros((m, n + k))
+    A[:, :n] = problem.A
+    A[soft, n + np.arange(k)] = 1.0
+    f = np.concatenate([_PART / scale * problem.f, np.zeros(k)])
+    # Bounds that contradict each other: half way between them both are violated by the same.
+    middle = np.where(~hard & (problem.lower > problem.upper), (problem.lower + problem.upper) / 2, np.nan)
+    upper, lower = (np.where(np.isnan(middle), bound, middle) for bound in (problem.upper, problem.lower))
+    return QuadraticProgram(H, f, A, upper, lower, problem.sense)

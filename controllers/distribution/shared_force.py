@@ -25,7 +25,7 @@ Vehicles that hold each other move as one: with D the constraint Jacobian of the
 In an open chain, motors beyond their limits then get these as above, now with the forces of the bases given too; with
 closed contacts the guard clamps them. A fixed arm has no bases; the rest is the same for it.
 
-Where a transmission joins the motors of several joints, j counts motors: with T of `config/transmission.py`, F_j are
+Where a transmission joins the motors of several joints, j counts motors: with T of `config/joints.py`, F_j are
 their torques T^-1 F, and M and x are those of their angles, P^T M P and P^-1 x with P = T^-T of the driven joints.
 
 A yaw wheel (`controller.allocation.yaw_wheel`) makes the yaw torque of its vehicle. Before the valves, thrusters are

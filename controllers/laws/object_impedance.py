@@ -34,7 +34,7 @@ from pydantic import Field
 
 from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.coordinates import Coordinate
-from granite.config.distribution import ForceDistributionTable
+from granite.config.distribution import ForceDistributionTable, refuse_contradictions
 from granite.config.errors import InputError
 from granite.config.gains import LiveGain, around
 from granite.config.law import LawTable
@@ -42,7 +42,6 @@ from granite.config.modules import Module
 from granite.config.parts import RecordedLimit
 from granite.config.records import Array, Demand, Reference, State
 from granite.config.tunable import Tunable
-from granite.controllers.distribution.contradictions import refuse_contradictions
 from granite.controllers.distribution.force_distribution import (
     DistributedForce,
     DistributionOutcome,

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from granite.config.devices.camera import Camera, Tag
 from granite.config.errors import InputError
 from granite.config.testbed import Testbed
 from granite.drivers.camera.patterns import Pattern
+from granite.drivers.camera.spots import FrameLike
 from granite.drivers.camera.tags import TagFinder
-from granite.drivers.camera.tracker import Tracker
+from granite.drivers.camera.tracker import Sightings, Tracker, TrackMemory
 from granite.drivers.camera.view import view_of
-from granite.drivers.camera.watch import Finder
+
+
+class Finder(Protocol):
+    """A tracker of targets, or a finder of tags."""
+
+    def see(self, memory: TrackMemory, frame: FrameLike, t: float) -> tuple[TrackMemory, Sightings]:
+        """The poses in a frame."""
 
 
 def camera_of(bed: Testbed) -> Camera:

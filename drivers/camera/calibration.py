@@ -16,9 +16,8 @@ from scipy.optimize import least_squares
 
 from granite.config.errors import InputError
 from granite.config.records import Array
-from granite.drivers.camera.lens import Lens
 from granite.drivers.camera.pose import fit_pose, placed, rotation
-from granite.drivers.camera.view import PlaneView, inverse, mapped
+from granite.drivers.camera.view import Lens, PlaneView, inverse, mapped
 
 #: fewest points of all views: the model has 12 numbers, and 3 for each view after the first
 FEWEST = 20

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from granite.config.errors import InputError
+from granite.config.optional_packages import opencv
 from granite.config.records import Array
 from granite.drivers.camera.calibration import PlateView
 from granite.drivers.camera.centroid import Pixels, levels
-from granite.drivers.camera.opencv import opencv
 from granite.drivers.camera.spots import search
 
 #: a neighbour is where the last step leads, within this part of the step

@@ -9,8 +9,8 @@ import numpy as np
 
 from granite.config.devices.camera import Tag
 from granite.config.errors import InputError
+from granite.config.optional_packages import opencv
 from granite.config.records import Array
-from granite.drivers.camera.opencv import opencv
 from granite.drivers.camera.pose import fit_pose
 from granite.drivers.camera.spots import FrameLike
 from granite.drivers.camera.tracker import Sighting, Sightings, TrackMemory

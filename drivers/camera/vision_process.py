@@ -14,7 +14,7 @@ from typing import Any
 from granite.config.devices.camera import Camera
 from granite.config.errors import GraniteError
 from granite.config.loader import from_json
-from granite.drivers.camera.vision import vision
+from granite.drivers.camera.watch import vision
 from granite.drivers.ordered_process import carry_out, request_priority
 from granite.drivers.pose_stream.sockets import passed_sender
 

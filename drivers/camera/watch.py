@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol
 
-from granite.drivers.camera.sources import Image
-from granite.drivers.camera.spots import FrameLike
-from granite.drivers.camera.tracker import NO_MEMORY, Sightings, TrackMemory
+from granite.config.devices.camera import Camera
+from granite.config.testbed import Testbed
+from granite.drivers.camera.bodies import Finder, finder_of
+from granite.drivers.camera.sources import Image, live, open_source
+from granite.drivers.camera.tracker import NO_MEMORY, Sightings
+from granite.drivers.pose_stream.device import body_name
 from granite.drivers.pose_stream.message import PoseMessage
 from granite.drivers.pose_stream.sockets import Sender
-
-
-class Finder(Protocol):
-    """A tracker of targets, or a finder of tags."""
-
-    def see(self, memory: TrackMemory, frame: FrameLike, t: float) -> tuple[TrackMemory, Sightings]:
-        """The poses in a frame."""
 
 
 def watch(images: Iterable[Image], finder: Finder) -> Iterator[tuple[Image, Sightings]]:
@@ -61,3 +56,24 @@ def publish(
 def _three(numbers: list[float]) -> tuple[float, float, float]:
     x, y, heading = numbers
     return x, y, heading
+
+
+def vision(bed: Testbed, camera: Camera, source: str, sender: Sender) -> Iterator[tuple[Image, Sightings]]:
+    """Send the poses of all bodies in every frame, and yield what was seen, until the source ends.
+
+    Raises
+    ------
+    InputError
+        Where there is no such source, or its frames have another size.
+    """
+    names = {other.target(bed).name: body_name(other, bed) for other in bed.devices_of(Camera).values()}
+    finder = finder_of(bed, camera)
+
+    def exposed() -> float:
+        """Time of exposure of a frame that arrives now, where its driver gives none."""
+        return time.monotonic() - camera.latency_s
+
+    images = live(open_source(source, camera.size_px, camera.rate_hz, exposed), source)
+    for image, seen in watch(images, finder):
+        publish(sender, names, image, seen)
+        yield image, seen

@@ -8,22 +8,48 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Sequence
 
-from granite.drivers.dynamixel.bus_options import BusOptions
+from granite.config.base import Positive
+from granite.config.errors import InputError
+from granite.config.optional_packages import required
+from granite.drivers.board.port import Baud
 from granite.drivers.dynamixel.bus_port import BusPort
 from granite.drivers.dynamixel.control_table import (
     FEEDBACK_BYTES,
     GOAL_CURRENT,
     INDIRECT_DATA,
     TORQUE_ENABLE,
+    WATCHDOG_MOST,
+    WATCHDOG_STEP_S,
     Feedback,
 )
-from granite.drivers.dynamixel.sdk import packet_handler
 from granite.drivers.dynamixel.servos import DynamixelServo, Opening, refuse_slow_bus
 from granite.drivers.dynamixel.status_packets import StatusDecoder
 from granite.drivers.link_history import LinkHistory
 from granite.drivers.servo_bus import ServoBus
+from granite.drivers.shared_link import LinkTable
+
+
+class BusOptions(LinkTable):
+    """Keys that all devices on a bus have in common."""
+
+    baud: Baud = 1_000_000  #: bits a second
+    #: without a packet for this long, a servo stops; in steps of 20 ms
+    watchdog_s: Positive = 0.04
+    #: all servos answer in one packet (fast sync read): fewer bytes, and one return delay; their firmware must have it
+    fast_read: bool = False
+
+    def watchdog_steps(self, period_s: float) -> int:
+        """The value of the servos' register; `InputError` where the time can't be set, or is shorter than two ticks."""
+        steps = round(self.watchdog_s / WATCHDOG_STEP_S)
+        least = max(1, math.ceil(2 * period_s / WATCHDOG_STEP_S - 1e-9))
+        if abs(steps * WATCHDOG_STEP_S - self.watchdog_s) > 1e-6 or not least <= steps <= WATCHDOG_MOST:
+            low, high = least * WATCHDOG_STEP_S, WATCHDOG_MOST * WATCHDOG_STEP_S
+            expected = f"a multiple of {WATCHDOG_STEP_S:g} from {low:g} (two ticks) to {high:g}"
+            raise InputError(key="watchdog_s", value=self.watchdog_s, expected=expected)
+        return steps
 
 
 class Bus(ServoBus[BusPort, DynamixelServo]):
@@ -34,7 +60,7 @@ class Bus(ServoBus[BusPort, DynamixelServo]):
     def __init__(self, options: BusOptions, period_s: float) -> None:
         super().__init__(options.port, options.watchdog_s, period_s)
         self._options, self._watchdog = options, options.watchdog_steps(period_s)
-        self._sdk = packet_handler()
+        self._sdk = required("dynamixel_sdk", "dynamixel", "the Dynamixel SDK").Protocol2PacketHandler()
         self._decoder = StatusDecoder(self._sdk)
         #: answers with an error
         self._refused = 0

@@ -19,8 +19,7 @@ from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable
 from granite.config.records import Array, Frame
 from granite.config.testbed import Testbed
-from granite.drivers.dynamixel.bus import Bus
-from granite.drivers.dynamixel.bus_options import BusOptions
+from granite.drivers.dynamixel.bus import Bus, BusOptions
 from granite.drivers.dynamixel.control_table import CENTRE, MODELS, RAD_PER_COUNT, RAD_S_PER_COUNT
 from granite.drivers.dynamixel.servos import DynamixelServo
 from granite.drivers.servo_bus import ServoDevice

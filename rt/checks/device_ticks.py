@@ -13,8 +13,7 @@ import numpy as np
 from granite.config.records import Array, Command, Sample
 from granite.config.testbed import Testbed
 from granite.drivers.device_set import DeviceSet
-from granite.rt.loop.clock import Clock
-from granite.rt.loop.lateness import refuse_late
+from granite.rt.loop.clock import Clock, refuse_late
 from granite.rt.process.posix_signals import StopSignals
 
 

@@ -39,8 +39,7 @@ from granite.rt.checks.wiggle_response import (
     without_drift,
 )
 from granite.rt.guard.guard import Guard
-from granite.rt.loop.clock import Clock
-from granite.rt.loop.lateness import TooLateError, refuse_late
+from granite.rt.loop.clock import Clock, TooLateError, refuse_late
 from granite.rt.process.posix_signals import StopSignals
 from granite.rt.supervisor.mode_stacks import ModeParts
 

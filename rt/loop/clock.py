@@ -11,6 +11,12 @@ import time
 from functools import partial
 from typing import Protocol
 
+from granite.config.errors import GraniteError
+
+_TIMER_ABSTIME = 1
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_now_ns = partial(time.clock_gettime_ns, time.CLOCK_BOOTTIME)
+
 
 class Clock(Protocol):
     """The loop's source of time."""
@@ -54,11 +60,6 @@ class _TimeSpec(ctypes.Structure):
     _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
 
 
-_TIMER_ABSTIME = 1
-_LIBC = ctypes.CDLL(None, use_errno=True)
-_now_ns = partial(time.clock_gettime_ns, time.CLOCK_BOOTTIME)
-
-
 class RealClock:
     """The time since boot. Sleeps to an absolute deadline, so that no error accumulates; may busy-wait the end.
 
@@ -93,3 +94,13 @@ class RealClock:
     def now(self) -> float:
         """Time since the start [s]."""
         return (_now_ns() - self._zero_ns) * 1e-9
+
+
+class TooLateError(GraniteError):
+    """A tick was too late for its command, or held it for too long: after a pause nothing old is acted upon."""
+
+
+def refuse_late(late_s: float, limit_s: float) -> None:
+    """Raise `TooLateError` where a tick is later than the limit."""
+    if late_s > limit_s:
+        raise TooLateError(f"{late_s:.3g} s after its tick was due, limit {limit_s:g} s")

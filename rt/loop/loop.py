@@ -24,8 +24,7 @@ from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack
 from granite.logs.channels import Channels
 from granite.rt.guard.guard import Guard
-from granite.rt.loop.clock import Clock
-from granite.rt.loop.lateness import TooLateError, refuse_late
+from granite.rt.loop.clock import Clock, TooLateError, refuse_late
 from granite.rt.loop.watchdog import Watchdog
 from granite.rt.process.posix_signals import SignalInterrupt, StopSignals
 from granite.rt.steps.compiled_steps import CompiledSteps

@@ -15,9 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 
-from granite.config.mode_sentences import sentence_of
 from granite.config.reasons import Reason
-from granite.config.run_modes import Request, RequestKind, RunMode
+from granite.config.run_modes import Request, RequestKind, RunMode, sentence_of
 
 #: time between two looks [s]
 PERIOD_S = 0.25

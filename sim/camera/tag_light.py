@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from granite.config.devices.camera import Tag
+from granite.config.optional_packages import opencv
 from granite.config.records import Array
-from granite.drivers.camera.opencv import opencv
 from granite.drivers.camera.pose import placed, rotation
 from granite.drivers.camera.tags import dictionary
 from granite.drivers.camera.view import PlaneView

@@ -10,8 +10,7 @@ import numpy as np
 from granite.config.devices.accelerometer import Accelerometer
 from granite.config.testbed import Testbed
 from granite.mrds.height_map import GRAVITY
-from granite.sim.devices.converter import converted
-from granite.sim.devices.sampled_sensor import Errors, SampledSensor
+from granite.sim.devices.sampled_sensor import Errors, SampledSensor, converted
 from granite.sim.plant.draws import by_name, draws
 from granite.sim.plant.floor import downhill
 from granite.sim.plant.plant import Plant

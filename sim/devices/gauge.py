@@ -9,8 +9,7 @@ import numpy as np
 
 from granite.config.devices.gauge import Gauge
 from granite.config.testbed import Testbed
-from granite.sim.devices.converter import converted
-from granite.sim.devices.sampled_sensor import Errors, SampledSensor
+from granite.sim.devices.sampled_sensor import Errors, SampledSensor, converted
 from granite.sim.plant.plant import Plant
 
 G = TypeVar("G", bound=Gauge)

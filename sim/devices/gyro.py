@@ -8,8 +8,7 @@ import casadi as ca
 import numpy as np
 
 from granite.config.devices.gyro import Gyro
-from granite.sim.devices.converter import converted
-from granite.sim.devices.sampled_sensor import Errors, SampledSensor
+from granite.sim.devices.sampled_sensor import Errors, SampledSensor, converted
 from granite.sim.plant.plant import Plant
 
 

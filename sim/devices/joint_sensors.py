@@ -8,8 +8,7 @@ import casadi as ca
 import numpy as np
 
 from granite.config.devices.joint_sensors import JointSensors
-from granite.sim.devices.converter import converted
-from granite.sim.devices.sampled_sensor import Errors, SampledSensor
+from granite.sim.devices.sampled_sensor import Errors, SampledSensor, converted
 from granite.sim.plant.equations import first_sensed, sensed_joints
 from granite.sim.plant.plant import Plant
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from granite.config.devices.pressure import Pressure
 from granite.config.devices.thrusters import Thrusters
-from granite.sim.devices.converter import converted
-from granite.sim.devices.sampled_sensor import Errors, SampledSensor
+from granite.sim.devices.sampled_sensor import Errors, SampledSensor, converted
 from granite.sim.plant.gas import full_tank
 from granite.sim.plant.plant import Plant
 

@@ -167,3 +167,9 @@ def _blocks(errors: Errors, rng: np.random.Generator) -> Iterator[Array]:
             offset = walked + np.cumsum(errors.step * steps.standard_normal(shape), axis=0)
             walked = offset[-1]
         yield offset + errors.deviation * rng.standard_normal(shape)
+
+
+def converted(value: ca.SX, lowest: Any, highest: Any, step: Any) -> ca.SX:
+    """The value in whole steps, within the range of the converter; NaN stays NaN."""
+    within = ca.if_else(value < lowest, lowest, ca.if_else(value > highest, highest, value))
+    return within - ca.remainder(within, step)

@@ -10,8 +10,8 @@ import numpy as np
 
 from granite.config.base import refuse_out_of_plane, spatial
 from granite.config.errors import InputError, one_of
-from granite.config.hose import Hose
 from granite.config.modules import Module
+from granite.config.simulation import Hose
 from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
 from granite.mrds.tree import Tree

@@ -12,7 +12,7 @@ from granite.calibration.session import carry_out
 from granite.calibration.simulated import SimulatedOperator
 from granite.config.errors import GraniteError, InputError
 from granite.config.loader import load
-from granite.rt.loop.lateness import TooLateError
+from granite.rt.loop.clock import TooLateError
 from granite.rt.process.posix_signals import SignalInterrupt, interrupting, name_of
 from tests.support.paused_clock import PausedClock
 

@@ -16,7 +16,7 @@ import pytest
 from foxglove import Context
 
 from granite.cli.endings import AUDIT_FAILED, BAD_INPUT, COLLIDED, DIFFERS, DONE, FAULT, NOT_DONE, OWN_CODE, STOPPED
-from granite.cli.new_log import new_log
+from granite.cli.recorded_run import new_log
 from granite.config import loader
 from granite.config.errors import InputError
 from granite.config.loader import load, to_json

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from granite.cli.report.beds import beds_tables
-from granite.cli.report.machine import doctor_table
-from granite.cli.report.replay import replay_lines
+from granite.cli.report.hardware import doctor_table
+from granite.cli.report.info import replay_lines
 from granite.cli.report.run import run_tables
 from granite.cli.report.testbed import bed_tables
 from granite.config.catalogue import catalogue

@@ -18,7 +18,7 @@ from granite.config.run_modes import Reply, Request, RequestKind, RunMode
 from granite.rt.operator.client import Operator
 from granite.rt.replay import replay
 from granite.tuning.live_session import GainComparison, GainStep, LiveSession
-from granite.tuning.report.live import compared_tables
+from granite.tuning.report.tables import compared_tables
 from tests.support.command_line import granite as granite
 from tests.support.command_line import sentence_of
 from tests.support.operator_clients import Session, free_address

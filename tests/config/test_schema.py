@@ -14,9 +14,8 @@ from granite.config import loader, testbed
 from granite.config.controller import Safety
 from granite.config.devices.thrusters import Thrusters
 from granite.config.events import EVENTS
-from granite.config.field_comments import field_comments
 from granite.config.parts import FAMILIES, find, options_of, registry
-from granite.config.schema import bed_schema
+from granite.config.schema import bed_schema, field_comments
 
 PRESETS = sorted((Path(loader.__file__).parent / "testbeds").glob("*.toml"))
 ROBOTS = sorted((Path(__file__).parents[1] / "robots").glob("*.toml"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from granite.config.errors import InputError
-from granite.tuning.toml_numbers import with_numbers
+from granite.tuning.toml_text import with_numbers
 from tests.support.analytic_studies import STIFFNESS
 
 PRESETS = Path(__file__).parents[2] / "config" / "testbeds"

@@ -3,8 +3,7 @@
 import numpy as np
 
 from granite.drivers.camera.centroid import Blob, measure, ratio_density
-from granite.drivers.camera.lens import Lens
-from granite.drivers.camera.view import PlaneView
+from granite.drivers.camera.view import Lens, PlaneView
 from granite.sim.camera.render import LightSpot, stamps
 from tests.validation.claims import Claims
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from granite.views.plots.panels.legend import joined, legend_rows
+from granite.views.plots.panels.panel import joined, legend_rows
 
 
 @pytest.mark.parametrize(

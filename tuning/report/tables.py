@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
 
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningGoal
+from granite.tuning.live_session import GainComparison
 from granite.tuning.measures import metric_units
 from granite.tuning.parameters import listed, unit_of
 from granite.tuning.results import best_of, front_of, ranked
@@ -23,6 +24,9 @@ _BEST = (
     "relative to the extent of the front"
 )
 _IMPORTANCE = "the share that a parameter explains of the variation of"
+_PARAMETER_COLUMNS = ("key", "start", "best", "lower", "upper", "unit", "importance")
+#: a larger change is a factor [%]
+_LARGEST_PERCENT = 999.0
 
 
 def list_tables(bed: Testbed) -> Iterator[Table]:
@@ -65,9 +69,6 @@ def result_tables(session: Session) -> Iterator[Table]:
     if best is not None:
         note = f"importance: {_IMPORTANCE} {' / '.join(goal.label for goal in objectives)}"
         yield table(f"Parameters of trial {best.number}", _PARAMETER_COLUMNS, parameter_rows(session, best), note=note)
-
-
-_PARAMETER_COLUMNS = ("key", "start", "best", "lower", "upper", "unit", "importance")
 
 
 def parameter_rows(session: Session, best: TrialResult) -> list[tuple[str, ...]]:
@@ -126,3 +127,31 @@ def session_json(session: Session) -> dict[str, Any]:
         "front": [result.number for result in front_of(session.table, results)],
         "importance": {goal.label: study.importance(i) for i, goal in enumerate(session.table.objectives)},
     }
+
+
+def gain_table(gains: Sequence[Mapping[str, Any]], a: Mapping[str, float]) -> Table:
+    """Each gain with its bounds, now and in A."""
+    rows = [
+        (g["name"], f"{a[g['name']]:.5g}", f"{g['value']:.5g}", f"{g['lower']:g}", f"{g['upper']:g}", g["unit"])
+        for g in gains
+    ]
+    return table("Gains", ("gain", "A", "now", "lower", "upper", "unit"), rows)
+
+
+def compared_tables(comparison: GainComparison) -> Iterator[Table]:
+    """The gains that differ, and the measures with A and with B."""
+    gains = [(s.gain, f"{s.before:.5g}", f"{s.after:.5g}", _change(s.before, s.after)) for s in comparison.gains]
+    yield table("Gains that differ", ("gain", "A", "B", "change"), gains)
+    seconds = " and ".join(f"{part:.1f} s" for part in comparison.seconds)
+    rows = [
+        (f"{name} [{unit}]" if unit not in ("", "1") else name, f"{a:.5g}", f"{b:.5g}", _change(a, b))
+        for name, unit, a, b in comparison.measures
+    ]
+    yield table(f"The same manoeuvre, {seconds}", ("measure", "A", "B", "change"), rows)
+
+
+def _change(a: float, b: float) -> str:
+    if not a:
+        return "-"
+    percent = 100 * (b / a - 1)
+    return f"{b / a:.3g} x" if abs(percent) > _LARGEST_PERCENT else f"{percent:+.1f} %"

@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 from matplotlib.lines import Line2D
 
-from granite.config.mode_sentences import sentence_of
 from granite.config.reasons import Reason
-from granite.config.run_modes import RunMode
+from granite.config.run_modes import RunMode, sentence_of
 from granite.logs.contact_changes import OUT_OF_REACH
 from granite.views.plots.run import PlottedRun
 from granite.views.plots.style import CONTACT, SOFT, STOP, WARNING, words

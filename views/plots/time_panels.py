@@ -9,16 +9,11 @@ from matplotlib.figure import SubFigure
 
 from granite.views.plots.panels.audit import audit_panels
 from granite.views.plots.panels.bending import bending_panels
-from granite.views.plots.panels.contact_forces import contact_force_panels
-from granite.views.plots.panels.contact_states import contact_state_panels
-from granite.views.plots.panels.lanes import machine_state_panels, run_mode_panels
-from granite.views.plots.panels.motion import motion_panels
+from granite.views.plots.panels.forces import contact_force_panels, torque_panels, wrench_panels
+from granite.views.plots.panels.lanes import contact_state_panels, machine_state_panels, run_mode_panels, valve_panels
+from granite.views.plots.panels.motion import motion_panels, tracking_panels
 from granite.views.plots.panels.panel import Panel
 from granite.views.plots.panels.step_times import step_time_panels
-from granite.views.plots.panels.torques import torque_panels
-from granite.views.plots.panels.tracking import tracking_panels
-from granite.views.plots.panels.valves import valve_panels
-from granite.views.plots.panels.wrench import wrench_panels
 from granite.views.plots.run import PlottedRun
 
 STATES, MODES = "states", "modes"

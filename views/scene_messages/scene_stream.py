@@ -7,19 +7,26 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 from foxglove.channels import FrameTransformsChannel, SceneUpdateChannel
 
+from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.logs.channels import Channels
-from granite.logs.mcap_file import SCENE_TOPICS, McapFile
+from granite.logs.log_content import read_content
+from granite.logs.mcap_file import FINGERPRINTS, SCENE_TOPICS, TESTBED, McapFile
+from granite.logs.unfinished import UnfinishedLog
 from granite.views.scene_messages.live_scene import LiveScene
 from granite.views.scene_rows import DrawnParts
 
 SCENE, MARKS, FRAMES = SCENE_TOPICS
 #: time between two scenes [s]
 PERIOD = 1 / 30
+_MARK = ".exporting"
 
 
 class SceneStream:
@@ -59,3 +66,38 @@ class SceneStream:
         of_period = np.floor(rows[:, self._t] / PERIOD)
         for part in np.split(rows, np.flatnonzero(np.diff(of_period)) + 1):
             self.show(part)
+
+
+def export_scene(log: Path, new: Path, overwrite: bool = False) -> int:
+    """Write everything of a log and its scene into a new one; how many rows there are.
+
+    Raises
+    ------
+    InputError
+        Where the log can't be read, or the new one can't be written.
+    """
+    try:
+        content = read_content(log)
+        unfinished = UnfinishedLog(new, overwrite, _MARK)
+    except OSError as error:
+        raise InputError(f"log '{error.filename or log}': {error.strerror}") from None
+    written = {"format", "start_ns", *FINGERPRINTS.values()}
+    metadata = {key: value for key, value in content.info.items() if key not in written}
+    start_ns = int(content.info.get("start_ns", "0"))
+    bed = content.attachments[TESTBED]
+    try:
+        file = McapFile(str(unfinished.path), content.channels, bed, metadata, start_ns, scene=True)
+        scene = SceneStream(content.bed, content.channels, file)
+        for rows in content.rows.blocks():
+            file.write(rows)
+            scene.show_all(rows)
+        for event in content.events:
+            file.event(event["t_s"], event["tick"], event["level"], event["name"], event["text"])
+        if content.summary is not None:
+            file.summary(json.dumps(content.summary))
+        file.close()
+        unfinished.finish()
+    except (RuntimeError, OSError) as error:
+        unfinished.discard()
+        raise InputError(f"log '{new}' can't be written: {error}") from None
+    return len(content.rows)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from granite.config.errors import InputError
-from granite.drivers.camera.opencv import opencv
+from granite.config.optional_packages import opencv
 from granite.drivers.camera.sources import Image
 
 #: a time of a camera's driver that is further from the arrival of its frame is of another clock [s]

@@ -5,10 +5,9 @@ import pytest
 
 from granite.config.errors import InputError
 from granite.drivers.camera.calibration import PlateView, calibrate, homography
-from granite.drivers.camera.lens import Lens
 from granite.drivers.camera.plate import Plate, find_corners, find_dots
 from granite.drivers.camera.pose import fit_pose, placed
-from granite.drivers.camera.view import PlaneView, mapped
+from granite.drivers.camera.view import Lens, PlaneView, mapped
 from granite.sim.camera.render import LightSpot, NoiseBank, RenderedFrame
 from tests.support.moving_bodies import NOISY, VIEW
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from granite.drivers.camera.centroid import levels, measure
-from granite.drivers.camera.lens import Lens
 from granite.drivers.camera.spots import search, spots_at
-from granite.drivers.camera.view import PlaneView
+from granite.drivers.camera.view import Lens, PlaneView
 from granite.sim.camera.render import ImageSensor, LightSpot, NoiseBank, RenderedFrame, stamps
 
 PLAIN = PlaneView(Lens(1.0, (0.0, 0.0)), np.eye(3), (64, 48))  # a pixel is a metre

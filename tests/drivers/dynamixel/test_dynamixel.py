@@ -569,5 +569,5 @@ def test_a_wrong_port_is_refused_with_the_device_and_the_key() -> None:
 
 def test_without_the_extra_the_install_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dynamixel_sdk", None)
-    with pytest.raises(InputError, match=r"not installed, expected pip install 'granite-robotics\[dynamixel\]'"):
+    with pytest.raises(InputError, match=r"not installed, expected it: pip install granite-robotics\[dynamixel\]"):
         build_subset(driven("/dev/ttyUSB0"), ["joint_sensors"], [])

@@ -8,8 +8,7 @@ import pytest
 
 from granite.config.loader import load
 from granite.rt.checks.device_test import try_units
-from granite.rt.loop.clock import RealClock, VirtualClock
-from granite.rt.loop.lateness import TooLateError
+from granite.rt.loop.clock import RealClock, TooLateError, VirtualClock
 from granite.rt.process.posix_signals import SignalInterrupt, interrupting, name_of
 from granite.sim.devices.motors import SimulatedMotors
 from tests.support.command_line import granite as granite  # the fixture

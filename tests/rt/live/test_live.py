@@ -15,6 +15,7 @@ import granite as api
 from granite.logs.channels import Channels
 from granite.logs.mcap_file import message_type
 from granite.rt.live.live_server import LiveServer
+from granite.rt.live.live_view import LinkNews
 from granite.rt.run import Run
 from granite.views.scene_messages.live_scene import LiveScene
 from tests.support.command_line import Call, left_in, sentence_of

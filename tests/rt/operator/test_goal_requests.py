@@ -158,9 +158,7 @@ def test_a_hold_forgets_a_goal_that_is_being_planned(tmp_path):
     link.standing = lambda: Standing(0, 0.0, 0, 0.0, np.array(HERE))
     plan = {"do": "go", "target": {"base_x_m": 2.0}, "plan": True}
     with Answering(link) as loop, Operator(address, folder=tmp_path) as operator:
-        until = time.monotonic() + 30
-        while operator.ask("goals")["coordinates"][0]["value"] is None:
-            assert time.monotonic() < until
+        until(lambda: operator.ask("goals")["coordinates"][0]["value"] is not None, every_s=0.0)
         with Hasty(address, "second", tmp_path) as other:  # its messages arrive in their order
             other.send_messages([json.dumps(message).encode() for message in (plan, {"do": "hold"})])
             assert sorted(other.hear(2)) == ["done", "refused: the run is holding, its goal is forgotten"]

@@ -9,9 +9,8 @@ import pytest
 
 from benchmarks.attack import attack
 from granite.config.loader import load
-from granite.config.mode_sentences import waiting_sentence
 from granite.config.operator_channel import OperatorTable
-from granite.config.run_modes import Request, RequestKind
+from granite.config.run_modes import Request, RequestKind, waiting_sentence
 from granite.rt.operator.keys import loop_keys, new_operator
 from granite.rt.operator.link import OperatorLink
 from granite.rt.replay import replay

@@ -8,8 +8,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from granite.config.records import Array
 from granite.logs.audit import ENERGY_LIMIT, GAP_LIMIT, SLIP_LIMIT
-from granite.views.plots.panels.legend import Entry, add_legend
-from granite.views.plots.panels.panel import Panel
+from granite.views.plots.panels.panel import Entry, Panel, add_legend
 from granite.views.plots.run import PlottedRun
 from granite.views.plots.style import SOFT, colours
 

@@ -1,4 +1,4 @@
-"""The wrench on the base that the law demanded, against the one that the thrusters delivered."""
+"""Forces: torques of joints, the demanded and the delivered wrench on the base, loads of the contacts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from granite.config.records import Array
-from granite.views.plots.panels.legend import Entry, add_legend
-from granite.views.plots.panels.panel import Panel
+from granite.logs.contact_summary import SQUEEZE_UNIT
+from granite.views.plots.panels.panel import Entry, Line, Panel, add_legend, coloured, is_something, lines
 from granite.views.plots.run import PlottedRun
 from granite.views.plots.style import SOFT, colours, words
 
@@ -18,6 +18,8 @@ _STRETCHES = 150
 _DASHED = (0, (3, 1.5))
 _FORCES = {3: ("fx", "fy"), 6: ("fx", "fy", "fz")}
 _TORQUES = {3: ("mz",), 6: ("mx", "my", "mz")}
+#: forces and moments below this are rounding [N, N m]
+_NOTHING = 1e-9
 
 
 def wrench_panels(run: PlottedRun) -> list[Panel]:
@@ -64,3 +66,30 @@ def _means(series: Array, weight: Array, starts: npt.NDArray[np.intp]) -> Array:
     count = np.add.reduceat(ticks, starts)
     means: Array = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
     return means.T
+
+
+def torque_panels(run: PlottedRun) -> list[Panel]:
+    """In the colours of the joints."""
+    of_joint = dict(zip(run.bed.joints, colours(len(run.bed.joints)), strict=True))
+    driven = zip(run.bed.motors, run.torque.T, strict=True)
+    named = {words(motor.joint): Line(torque, of_joint[motor.joint]) for motor, torque in driven}
+    return [lines(run, "joint\ntorque [N m]", named, width=0.8)] if is_something(named) else []
+
+
+def contact_force_panels(run: PlottedRun) -> list[Panel]:
+    """Magnitudes; panels of moments, in the colours of the forces, and of internal forces where there are any."""
+    if not run.bed.contacts or not np.isfinite(run.force).any():
+        return []
+    panels = [lines(run, "contact\n[N]", _by_contact(run, run.force), alone=True)]
+    if np.nanmax(run.moment) > _NOTHING:
+        panels.append(lines(run, "contact\n[N m]", _by_contact(run, run.moment), alone=True))
+    if np.nanmax(run.squeeze, initial=0.0) > _NOTHING:
+        squeezes = dict(zip(map(words, run.bed.squeezed), run.squeeze.T, strict=True))
+        panels.append(lines(run, f"squeeze\n[{SQUEEZE_UNIT}]", coloured(squeezes), alone=True))
+    return panels
+
+
+def _by_contact(run: PlottedRun, sizes: Array) -> dict[str, Line]:
+    contacts = run.bed.contacts
+    series = zip(contacts, sizes.T, colours(len(contacts)), strict=True)
+    return {words(contact.name): Line(size, colour) for contact, size, colour in series}
