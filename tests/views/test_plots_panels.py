@@ -10,6 +10,7 @@ from matplotlib.colors import to_rgba
 from granite.config.audit import audit_values
 from granite.config.loader import load
 from granite.logs.audit import ENERGY_LIMIT, GAP_LIMIT
+from granite.views.plots.panels.panel import joined, legend_rows
 from granite.views.plots.style import COLOURS, CONTACT, colours
 from tests.support.drawn_pages import drawn, legend, lines, log_of, panel, texts
 from tests.support.jointed_beds import bar_between_arms, box_in_space, chain
@@ -270,3 +271,25 @@ def test_a_panel_with_a_single_line_names_it_where_its_axis_does_not():
     assert legend(panel(figure, "audit")) == ["energy error"]
     assert panel(figure, "joint\n[rad]").get_legend() is None
     assert legend(panel(drawn(bar(squeeze=1.0)), "squeeze\n[N, N m/m]")) == ["bar"]
+
+
+@pytest.mark.parametrize(
+    ("letters", "names", "rows"),
+    [
+        (21, 3, 1),  # 3 (21 + 5) = 78, which fits
+        (22, 3, 2),  # 81 do not: two of 27 in a row
+        (15, 4, 2),  # 80 do not: three of 20 in a row
+        (75, 2, 2),  # one each, though 80 do not fit either
+        (1, 12, 1),
+        (30, 13, 1),  # of more than twelve the first and the last
+    ],
+)
+def test_as_many_names_as_fit_stand_in_a_row(letters: int, names: int, rows: int) -> None:
+    assert legend_rows(["x" * letters] * names) == rows
+
+
+def test_lines_that_coincide_have_one_name_as_long_as_it_is_short() -> None:
+    assert joined(["left", "right"], equal=True) == "left = right"
+    assert joined(["left", "right"], equal=False) == "left ≈ right"
+    assert joined(["x" * 21, "y" * 21], equal=True) == f"{'x' * 21} = {'y' * 21}"  # 45 letters
+    assert joined(["x" * 21, "y" * 22], equal=True) == f"{'x' * 21} = … = {'y' * 22} (2 lines)"

@@ -1,5 +1,7 @@
 """Every response does what it says: warn, hold, float, stop and stop at once; and people may ask for them."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,8 @@ from granite.config.responses import FAULTS, RESPONSES
 from granite.config.run_modes import Reply, Request, RequestKind, RunMode
 from granite.logs.summary import Summary
 from granite.rt.recording.recorder_process import counted_ticks
+from tests.support.measurements import measured
+from tests.support.response_table import TABLE, Row, answer
 from tests.support.scripted_operator import Scripted, scripted
 
 #: the base moves at 6 cm/s when its limit is broken
@@ -333,3 +337,20 @@ def test_only_ticks_that_run_move_the_progress_of_a_run_with_an_operator():
     rows, channels = done.rows, done.channels
     assert counted_ticks(channels, rows, False) == len(rows) > 500
     assert abs(counted_ticks(channels, rows, True) - 200) <= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.fault)
+def test_a_fault_gets_its_declared_response_in_time(row: Row) -> None:
+    found = answer(row)
+    print(f"{row.fault}: {found.after_s:.3f} s")
+    assert (found.reason, found.response) == (row.reason, row.response)
+    assert found.after_s <= row.within_s
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.fault)
+def test_the_page_and_the_defaults_have_every_row(row: Row) -> None:
+    name = row.reason.name.lower()
+    declared = {"fault": row.fault, "reason": name, "response": row.response, "within": f"{row.within_s:g} s"}
+    assert any(declared.items() <= said.items() for said in measured("responses"))
+    assert name not in FAULTS or FAULTS[name].response == row.response

@@ -8,7 +8,11 @@ from granite.config.devices.camera import Camera, Target
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.modules import Module
+from granite.drivers.camera.view import view_of
 from granite.sim.camera.device import SimulatedCamera
+from granite.sim.camera.render import RenderedFrame
+from granite.sim.camera.scene import FilmedScene, sensor_of
+from granite.sim.camera.whole_frames import WholeFrames
 from tests.support.prescribed import PrescribedMotion
 
 QUIET = ["devices.vision.simulated.latency_jitter_s=0.0", "devices.vision.simulated.dropout_probability=0.0"]
@@ -153,3 +157,19 @@ def test_two_bodies_with_a_camera_device_each_are_both_seen():
 def test_a_camera_describes_its_image_and_marks():
     bed = load("free-flyer/camera")
     assert bed.devices["vision"].describe(bed)[1] == "1280 x 1024 pixels, exposure 2 ms, 4 targets"
+
+
+BED = granite.load("free-flyer/camera", {"devices.vision.size_px": [320, 256]})
+CAMERA = BED.devices["vision"]
+
+
+def test_they_are_equal_and_differ_from_frame_to_frame():
+    view, sensor = view_of(CAMERA), sensor_of(CAMERA)
+    # Half of the targets are beyond the edge of the image.
+    spots, light = FilmedScene(BED, CAMERA).light([(np.array([0.05, 2.7, 0.3]), np.array([0.2, 0.1, 0.3]))])
+    frames, same = (WholeFrames(view, sensor, np.random.default_rng(3)) for _ in range(2))
+    shown = [frames.render(spots, light) for _ in range(3)]
+    rendered = [np.asarray(RenderedFrame(view, spots, sensor, same._noise)) for _ in range(3)]
+    for one, other in zip(shown, rendered, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert (shown[0] != shown[1]).mean() > 0.3
