@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +31,7 @@ from granite.rt.run import simulate
 from tests.support.command_line import Said, left_in
 from tests.support.command_line import granite as granite
 from tests.support.unhurried import OPTIONS
+from tests.support.waiting import until
 
 PRESET = (Path(loader.__file__).parent / "testbeds" / "free-flyer.toml").read_text()
 SHORT = ("--duration", "0.1")
@@ -608,7 +608,7 @@ def test_a_running_loop_is_ended_by_signals_and_leaves_a_whole_log(tmp_path):
     try:
         for number, process in started.items():
             log = unfinished_name(logs[number])
-            wait_for(lambda log=log: log.exists() and log.stat().st_size > 30_000)  # rows were flushed
+            until(lambda log=log: log.exists() and log.stat().st_size > 30_000, 180.0)  # rows were flushed
             process.send_signal(number)
         said = {number: Said(-1, *process.communicate(timeout=300)) for number, process in started.items()}
     finally:
@@ -621,18 +621,11 @@ def test_a_running_loop_is_ended_by_signals_and_leaves_a_whole_log(tmp_path):
     assert started[signal.SIGKILL].returncode == -signal.SIGKILL
     ends = {signal.SIGINT: "operator_stop", signal.SIGTERM: "operator_stop", signal.SIGKILL: "loop_died"}
     for number, path in logs.items():
-        wait_for(lambda path=path: is_whole(path))  # the recorder outlives a loop that was killed
+        until(lambda path=path: is_whole(path), 180.0)  # the recorder outlives a loop that was killed
         log = read_log(path)
         assert log.summary["ended"] == ends[number]
         assert len(log.rows) >= 10
     assert left_in(tmp_path) == sorted(path.name for path in logs.values())
-
-
-def wait_for(condition, seconds: float = 180.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def is_whole(path: Path) -> bool:

@@ -182,14 +182,6 @@ def arm(link: BoardLink, patience_s: float = 60.0) -> Report:
     raise AssertionError("it never armed")
 
 
-def until(condition: object, patience_s: float = 30.0) -> None:
-    """Wait for a condition, which is a function."""
-    end = time.monotonic() + patience_s
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.001)
-
-
 def _connected(path: Path) -> socket.socket:
     end = time.monotonic() + 30
     while True:

@@ -28,8 +28,8 @@ from tests.firmware.emulated import (
     exchange,
     running,
     slots,
-    until,
 )
+from tests.support.waiting import until
 
 OUTPUTS = {0: pulse(0, 0.5), SHOULDER: 1234, ELBOW: -567, WHEEL: 89, GRIP: 1}
 

@@ -15,7 +15,8 @@ from granite.config.errors import InputError
 from granite.config.records import Command, Status
 from granite.drivers.device_set import DeviceSet
 from granite.rt.devices import build_devices
-from tests.firmware.emulated import Emulated, running, until
+from tests.firmware.emulated import Emulated, running
+from tests.support.waiting import until
 
 ON_BOARD = ("joint_sensors", "motors", "thrusters")
 TORQUES = np.array([0.5, -0.25])

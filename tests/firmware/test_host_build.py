@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from granite.drivers.board.wire import ChannelKind
-from tests.firmware.emulated import BUILD, Outside, answered, build, exchange, running, until
+from tests.firmware.emulated import BUILD, Outside, answered, build, exchange, running
+from tests.support.waiting import until
 
 LAYOUT = """
 board arm            # two motors and what they move

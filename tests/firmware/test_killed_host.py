@@ -25,8 +25,8 @@ from tests.firmware.emulated import (
     exchange,
     running,
     slots,
-    until,
 )
+from tests.support.waiting import until
 
 WATCHDOG_S = 0.02
 MARGIN_US = 5000

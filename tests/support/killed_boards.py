@@ -13,7 +13,7 @@ import granite
 from granite.logs.run_summary import RunSummary
 from granite.rt.rehearsal.rehearsal import Rehearsal
 from granite.rt.run import Run
-from tests.firmware.emulated import until
+from tests.support.waiting import until
 
 #: a move that needs motors and thrusters all the time
 MOVE = [

@@ -15,6 +15,7 @@ from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.wire import ChannelKind, FrameKind
 from granite.drivers.shared_link import SharedLinks
 from tests.support.scripted_board import Scripted, scripted
+from tests.support.waiting import until
 
 PERIOD_S = 0.005
 CHANNELS = (
@@ -52,10 +53,7 @@ def commanded(board: Board, there: Scripted, ticks: range) -> None:
         board.receive(PERIOD_S * k)
         board.set_counts(columns, np.array([500, 1]))
         board.send(PERIOD_S * k)
-        end = time.monotonic() + 30
-        while not there.heard or there.heard[-1].sequence != board.link.line.sequence:
-            assert time.monotonic() < end
-            time.sleep(0.001)
+        until(lambda: there.heard and there.heard[-1].sequence == board.link.line.sequence, 30.0)
         there.send(there.report(there.heard[-1].sequence, time_us=5000 * k, channels=2))
         time.sleep(0.002)
         assert board.status(PERIOD_S * k, True) == Status.NO_FRAME

@@ -11,6 +11,7 @@ from granite.drivers.board.frame import encode
 from granite.drivers.board.link import BoardLink, pulse
 from granite.drivers.board.wire import REFUSAL, FrameKind, FrameVerdict, Refusal
 from tests.support.scripted_board import Scripted, link_to, scripted
+from tests.support.waiting import until
 
 REST = np.zeros(2, np.int32)
 
@@ -33,15 +34,8 @@ def sent(board: Scripted, link: BoardLink, t: float = 0.0) -> int:
     """The number of a command that has reached the board."""
     before = len(board.heard)
     assert link.command(t, REST)
-    wait(lambda: len(board.heard) > before)
+    until(lambda: len(board.heard) > before)
     return board.heard[-1].sequence
-
-
-def wait(condition) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.0005)
 
 
 def poll_until(link: BoardLink, frames: int, t: float = 0.0) -> list:
@@ -78,7 +72,7 @@ def test_latches_are_counted_whatever_their_numbers(board: Scripted, link: Board
 
 def test_a_command_carries_the_layout_its_slots_and_what_was_heard(board: Scripted, link: BoardLink):
     link.command(0.0, np.array([pulse(0.001, 0.65535), -5], np.int32))
-    wait(lambda: board.heard)
+    until(lambda: board.heard)
     frame = board.heard[0]
     assert frame.payload == bytes([7, 0, 0, 0]) + bytes([100, 0, 0xFF, 0xFF]) + b"\xfb\xff\xff\xff"
     assert frame.answers == board.sequence
@@ -87,7 +81,7 @@ def test_a_command_carries_the_layout_its_slots_and_what_was_heard(board: Script
 def test_a_partial_frame_waits_for_its_rest(board: Scripted, link: BoardLink):
     whole = board.report(sent(board, link))
     board.send(whole[:20])
-    wait(lambda: link.poll(0.0) is None and link.line.decoder.is_within_frame)
+    until(lambda: link.poll(0.0) is None and link.line.decoder.is_within_frame)
     assert link.counts.partial >= 1
     board.send(whole[20:])
     assert len(poll_until(link, 1)) == 1
@@ -162,9 +156,9 @@ def test_a_port_that_takes_no_more_bytes_does_not_block(board: Scripted, link: B
     assert link.counts.blocked == 1
     assert link.is_up
     stopped.set()
-    wait(lambda: len(board.heard) >= link.counts.sent - 5)  # less HELLO, DESCRIBE, and the last one, half sent
-    wait(lambda: link.command(0.0, REST))  # sends that rest first
-    wait(lambda: len(board.heard) == link.counts.sent - 4)
+    until(lambda: len(board.heard) >= link.counts.sent - 5)  # less HELLO, DESCRIBE, and the last one, half sent
+    until(lambda: link.command(0.0, REST))  # sends that rest first
+    until(lambda: len(board.heard) == link.counts.sent - 4)
     numbers = [frame.sequence for frame in board.heard]
     assert numbers == [n & 0xFFFF for n in range(5, 5 + len(numbers))]  # none was damaged
 
@@ -175,7 +169,7 @@ def test_an_unplugged_port_is_named_and_stays_away(verb: str):
         link = link_to(board)
         link.open()
         board.unplug()
-        wait(lambda: not (link.poll(1.0) if verb == "poll" else link.command(1.0, REST)) and not link.is_up)
+        until(lambda: not (link.poll(1.0) if verb == "poll" else link.command(1.0, REST)) and not link.is_up)
     assert link.counts.lost == 1
     assert "error" in link.cause.lower() or "hung up" in link.cause
     assert link.poll(100.0) is None
@@ -192,7 +186,7 @@ def test_a_port_that_comes_back_is_left_alone_unless_the_policy_says_otherwise(t
         link = link_to(str(port))
         link.open()
         first.unplug()
-        wait(lambda: link.poll(1.0) is None and not link.is_up)
+        until(lambda: link.poll(1.0) is None and not link.is_up)
         port.unlink()
     with scripted() as second:
         port.symlink_to(second.port)
@@ -210,7 +204,7 @@ def test_a_replugged_port_is_used_again_only_with_the_same_board(tmp_path, repla
         link = link_to(str(port), replug="reconnect", retry_s=0.5)
         link.open()
         first.unplug()
-        wait(lambda: link.poll(1.0) is None and not link.is_up)
+        until(lambda: link.poll(1.0) is None and not link.is_up)
         port.unlink()
         assert link.poll(1.4) is None
         assert link.poll(1.6) is None
@@ -218,7 +212,7 @@ def test_a_replugged_port_is_used_again_only_with_the_same_board(tmp_path, repla
     with scripted(**replacement) as second:
         port.symlink_to(second.port)
         link.poll(2.2)
-        wait(lambda: link.poll(2.3) is None and (link.is_up or "another board" in link.cause))
+        until(lambda: link.poll(2.3) is None and (link.is_up or "another board" in link.cause))
         assert link.is_up is is_same
         assert link.counts.replugged == int(is_same)
         assert link.report is None  # so that nothing resets a latch of before
@@ -239,7 +233,7 @@ def test_a_board_is_greeted_once_in_a_retry_time_and_never_where_it_has_answered
             link.poll(t)
         assert link.counts.sent == len(first.channels) + 1  # HELLO and DESCRIBE of each channel, when it was opened
         first.unplug()
-        wait(lambda: link.poll(2.0) is None and not link.is_up)
+        until(lambda: link.poll(2.0) is None and not link.is_up)
         port.unlink()
     with scripted() as second:
         second.is_silent = True

@@ -19,6 +19,7 @@ from granite.drivers.natnet.device import NatNet
 from granite.drivers.natnet.packets import frame_of
 from granite.rt.devices import build_subset
 from tests.support.natnet_server import TICKS_PER_S, StreamingServer, frame_packet
+from tests.support.waiting import until
 
 TICK_S = 0.005
 #: the server's clock is ahead of the loop's by this
@@ -151,13 +152,10 @@ def test_the_same_and_older_frames_and_noise_are_counted_and_not_used(unicast: S
 
 def test_unicast_frames_are_asked_for_again_and_again(unicast: StreamingServer) -> None:
     watched = Watched(unicast)
-    end = time.monotonic() + 30
     for expected, times in ((2, ()), (4, (2.0, 2.5, 3.1))):  # at opening and the first tick, then once a second
         for t in times:
             watched.device.read(t)
-        while unicast.kept_alive < expected:
-            assert time.monotonic() < end
-            time.sleep(0.002)
+        until(lambda expected=expected: unicast.kept_alive >= expected, 30.0)
     assert unicast.kept_alive == 4
     assert watched.device.identity == "rigid body 3 of 'Motive', NatNet 4.1"
     watched.device.close()

@@ -20,13 +20,13 @@ from granite.logs.unfinished import found_log
 from granite.rt.rehearsal.rehearsal import Rehearsal, rehearsal
 from granite.rt.run import Run
 from granite.sim.emulation.wiring import wire
-from tests.firmware.emulated import until
 from tests.rt.fault_matrix.cases import Case
 from tests.rt.fault_matrix.deeds import DEEDS, Rehearsed, least_free_mb, operator_environment, start_as_operator
 from tests.rt.fault_matrix.injections import Asked, Done, OnLine, OnStream, Prepared
 from tests.rt.fault_matrix.judged import Found, judge
 from tests.rt.fault_matrix.tampered import TamperedLine, TamperedStream, tampered_line, tampered_stream
 from tests.support.scripted_operator import Script
+from tests.support.waiting import until
 
 #: outputs are safe within this time after the end of a run, and are watched for so long after that [s]
 _SAFE_S, _WATCHED_S = 3.0, 0.3

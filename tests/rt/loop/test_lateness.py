@@ -12,6 +12,7 @@ import pytest
 import granite
 from granite.config.reasons import Reason
 from granite.logs.unfinished import unfinished_name
+from tests.support.waiting import until
 from tests.support.watched_loop import PERIOD, SlowClock, run
 
 LIMIT = 50 * PERIOD
@@ -50,10 +51,8 @@ def test_a_loop_that_was_suspended_ends_when_it_continues(tmp_path):
     limits = ["--set", "loop.longest_lateness_s=1.5", "--set", "loop.watchdog_s=1.5"]
     command = [sys.executable, "-m", "granite.cli", "sim", "free-flyer", *options, *limits]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        deadline = time.monotonic() + 180
-        while not unfinished_name(log).exists() or unfinished_name(log).stat().st_size < 30_000:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        written = unfinished_name(log)
+        until(lambda: written.exists() and written.stat().st_size >= 30_000, 180.0)
         process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, process.pid, os.WSTOPPED)
         time.sleep(2.0)

@@ -20,6 +20,7 @@ from granite.rt.replay import replay
 from granite.rt.supervisor.goal_record import Standing
 from tests.support.goals import ON_DEMAND
 from tests.support.operator_clients import Answering, Hasty, Session, free_address
+from tests.support.waiting import until
 
 #: where the free-flyer starts, at rest
 HERE = [1.0, 0.8, 0.0, 0.4, 0.9] + [0.0] * 10
@@ -184,16 +185,15 @@ def test_a_goal_behind_a_zone_is_reached_by_a_plan_while_others_get_their_answer
         assert "to pillar" in inside
         with Operator(session.address, "second", tmp_path / "keys") as other, ThreadPoolExecutor() as waits:
             answer = waits.submit(session.operator.go, BEHIND, plan=True)
-            until = time.monotonic() + 60
-            while "another path is being planned" not in other.go(BEHIND, plan=True)["text"]:
-                assert time.monotonic() < until
+            until(lambda: "another path is being planned" in other.go(BEHIND, plan=True)["text"], every_s=0.0)
             assert other.ask("status")["ok"]
             assert not answer.done()
             assert answer.result()["impulse_n_s"] < 15.0
-        until = time.monotonic() + 120
-        while abs(session.operator.ask("goals")["coordinates"][0]["value"] - BEHIND["base_x_m"]) > 1e-6:
-            assert time.monotonic() < until
-            time.sleep(0.5)
+        until(
+            lambda: abs(session.operator.ask("goals")["coordinates"][0]["value"] - BEHIND["base_x_m"]) <= 1e-6,
+            120.0,
+            0.5,
+        )
         session.operator.ask("stop")
         log = session.finish()
     assert log.summary["ended"] == "operator_stop"

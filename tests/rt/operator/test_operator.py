@@ -29,6 +29,7 @@ from granite.rt.operator.strangers import Strangers
 from tests.support.operator_clients import SILENCE_S, Answering, Hasty, free_address
 from tests.support.operator_clients import channel as channel
 from tests.support.operator_clients import no_patience as no_patience
+from tests.support.waiting import until
 
 GAINS = (around("elbow_stiffness", "1/s2", 100.0, "stiffness"),)
 
@@ -190,9 +191,7 @@ def test_an_operator_who_watches_and_falls_silent_is_reported_and_one_who_leaves
         leaving.ask("leave")
     with Operator(address, "second", folder) as silent:
         silent.ask("watch")
-    deadline = time.monotonic() + 60
-    while not loop.asked and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(lambda: loop.asked)
     assert [(r.ask, r.argument, r.sender) for r in loop.asked] == [(RequestKind.REPORT, Reason.OPERATOR_LOST, 3)]
 
 
@@ -229,15 +228,11 @@ def test_a_channel_that_hangs_is_lost_until_it_goes_on(channel):
     os.kill(channel_id, signal.SIGSTOP)
     try:
         began = time.monotonic()
-        while loop.link.is_alive() and time.monotonic() < began + 60:
-            time.sleep(0.05)
+        until(lambda: not loop.link.is_alive())
         assert time.monotonic() - began == pytest.approx(SILENCE_S, abs=1.0)
     finally:
         os.kill(channel_id, signal.SIGCONT)
-    deadline = time.monotonic() + 60
-    while not loop.link.is_alive() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert loop.link.is_alive()
+    until(loop.link.is_alive)
 
 
 def idle_connections(stack, address, count):
@@ -342,9 +337,7 @@ def test_a_lost_operator_is_reported_once_although_too_many_requests_wait(channe
             silent.hear(3)
             time.sleep(1.5 * SILENCE_S)
         silent.hear(2 * SHARE)
-    until = time.monotonic() + 10
-    while RequestKind.REPORT not in [each.ask for each in loop.asked] and time.monotonic() < until:
-        time.sleep(0.05)
+    until(lambda: RequestKind.REPORT in [each.ask for each in loop.asked], 10.0)
     time.sleep(1.5 * SILENCE_S)
     reports = [each for each in loop.asked if each.ask is RequestKind.REPORT]
     assert [(each.argument, each.sender) for each in reports] == [(Reason.OPERATOR_LOST, 3)]

@@ -26,6 +26,7 @@ from granite.rt.run import Run
 from tests.support.blocking_devices import noted, run_with_driver
 from tests.support.lost_exceptions import loses_the_exception
 from tests.support.unhurried import OPTIONS, UNHURRIED
+from tests.support.waiting import until
 
 UNHANDLED = [number for number in TERMINATING if signal.getsignal(number) is signal.SIG_DFL]
 
@@ -152,10 +153,7 @@ def test_a_log_is_closed_although_its_terminal_was_stopped_by_ctrl_s(tmp_path):
             if select.select([terminal], [], [], 0.05)[0]:
                 os.read(terminal, 65536)
         os.write(terminal, b"\x13")
-        deadline = time.monotonic() + 40  # the loop would wait for 60 s
-        while not log.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(log.exists, 40.0)  # the loop would wait for 60 s
         os.write(terminal, b"\x11")
         with contextlib.suppress(OSError):
             while os.read(terminal, 65536):
@@ -276,10 +274,7 @@ def test_a_signal_while_the_recorder_starts_leaves_neither_a_log_nor_a_process(
 
     def late(recorder: Recorder, *arguments):
         """As on a busy machine: the recorder's process is faster than this one."""
-        until = time.monotonic() + 60
-        while is_late and not unfinished.exists():
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        until(lambda: not is_late or unfinished.exists())
         initial(recorder, *arguments)
         started.append(recorder)
 

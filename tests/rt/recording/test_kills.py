@@ -18,6 +18,7 @@ from granite.logs.unfinished import unfinished_name
 from granite.rt import run
 from granite.rt.recording.recorder import Recorder
 from tests.support.unhurried import UNHURRIED
+from tests.support.waiting import until
 
 
 def check(found: Found) -> None:
@@ -73,10 +74,7 @@ def test_a_lost_recorder_is_named_in_the_outcome_and_the_loop_goes_on(recorders,
     recorded = unfinished_name(path)
 
     def kill() -> None:
-        deadline = time.monotonic() + 180
-        while recorded.stat().st_size < 60_000:  # the first rows are flushed
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: recorded.stat().st_size >= 60_000, 180.0)  # the first rows are flushed
         os.kill(recorders[0][0].pid, signal.SIGKILL)
 
     reading(10.0, kill, monkeypatch)

@@ -27,6 +27,7 @@ from granite.logs.summary import Summary
 from granite.rt.process.posix_signals import TERMINATING
 from granite.rt.recording.recorder import Recorder
 from tests.support.recorded_ticks import bits, make_tick
+from tests.support.waiting import until
 
 BED = load("free-flyer")
 DONE = {"ended": "completed", "text": "the run reached its end"}
@@ -58,13 +59,6 @@ def record(recorder, tick):
     return recorder.record(recorder.channels.pack(*tick))
 
 
-def wait_for(condition, seconds=90.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
-
-
 def waits():
     """How often this thread has waited for something so far: it gave the processor away by itself."""
     return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
@@ -79,7 +73,7 @@ def closed_log(path):
         except InputError:
             return False
 
-    wait_for(closed)
+    until(closed)
     return read_log(path)
 
 
@@ -207,7 +201,7 @@ def test_a_killed_loop_leaves_a_whole_log_and_no_shared_memory(tmp_path):
     assert len(log.rows) == 500
     assert log.summary["ended"] == "loop_died"
     assert log.events[-1]["name"] == "loop_died"
-    wait_for(lambda: not _runs(int(loop.stdout)))
+    until(lambda: not _runs(int(loop.stdout)))
     # Semaphores are those of other tests that run at the same time.
     left = set(os.listdir("/dev/shm")) - memory_before
     assert not [name for name in left if not name.startswith("sem.")]
@@ -234,9 +228,9 @@ def test_a_killed_recorder_leaves_what_was_flushed_and_an_unharmed_loop(tmp_path
         except InputError:
             return False
 
-    wait_for(flushed)
+    until(flushed)
     os.kill(recorder.pid, signal.SIGKILL)
-    wait_for(lambda: not recorder.alive)  # in virtual time the loop waits for one that is alive
+    until(lambda: not recorder.alive)  # in virtual time the loop waits for one that is alive
     before = waits()
     for _ in range(1000):
         record(recorder, tick)

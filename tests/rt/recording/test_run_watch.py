@@ -20,6 +20,7 @@ from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.recording.run_watch import RunWatch, disk_is_full
 from granite.rt.run import Run
 from tests.support.unhurried import UNHURRIED
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -34,9 +35,7 @@ def test_a_fault_is_reported_and_said_once():
     said: list[str] = []
     faults = {Reason.RECORDER_LOST: lambda: True, Reason.DISK_FULL: lambda: False}
     with RunWatch(inbox, faults, say=said.append):
-        deadline = time.monotonic() + 60
-        while not inbox and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: inbox)
         time.sleep(0.15)
     assert list(inbox) == [Request(RequestKind.REPORT, argument=Reason.RECORDER_LOST)]
     assert said == [Reason.RECORDER_LOST.text]
@@ -47,9 +46,7 @@ def test_a_fault_that_went_away_is_reported_when_it_comes_again():
     inbox: deque[Request] = deque()
     there = iter([False, True, True, False])
     with RunWatch(inbox, {Reason.OPERATOR_LOST: lambda: next(there, True)}):
-        deadline = time.monotonic() + 60
-        while len(inbox) < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: len(inbox) == 2)
         time.sleep(0.15)
     assert list(inbox) == [Request(RequestKind.REPORT, argument=Reason.OPERATOR_LOST)] * 2
 

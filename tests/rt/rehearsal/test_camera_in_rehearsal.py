@@ -14,8 +14,9 @@ from granite.config.errors import InputError
 from granite.rt.rehearsal.rehearsal import rehearsal
 from granite.rt.rehearsal.rehearsed_cameras import sweep_memory
 from granite.rt.run import Run
-from tests.firmware.emulated import need, until
+from tests.firmware.emulated import need
 from tests.support.killed_boards import PATIENT, child_of, running
+from tests.support.waiting import until
 
 WATCHDOG_S = 1.0
 MEMORY = Path("/dev/shm")

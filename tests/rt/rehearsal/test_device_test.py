@@ -16,7 +16,8 @@ from granite.rt.checks.device_test import exercises, try_units
 from granite.rt.loop.clock import VirtualClock
 from granite.rt.rehearsal.rehearsal import rehearsal
 from granite.sim.devices.thrusters import SimulatedThrusters
-from tests.firmware.emulated import need, until
+from tests.firmware.emulated import need
+from tests.support.waiting import until
 
 # The machine of the tests may be loaded: no tick is too late.
 BED = granite.load("free-flyer", {"loop.longest_lateness_s": 30.0})

@@ -12,8 +12,8 @@ import granite
 from granite.logs.run_summary import RunSummary
 from granite.rt.rehearsal.rehearsal import rehearsal
 from granite.rt.run import Run
-from tests.firmware.emulated import until
 from tests.support.bench_board import bench_board
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.slow
 #: a busy machine delays bytes

@@ -18,8 +18,9 @@ from granite.drivers.board.report import Report
 from granite.drivers.board.wire import LatchReason
 from granite.logs.unfinished import found_log
 from granite.rt.rehearsal.rehearsal import Rehearsal, rehearsal
-from tests.firmware.emulated import answered, need, until
+from tests.firmware.emulated import answered, need
 from tests.support.killed_boards import PATIENT, children_of, running, waited_us
+from tests.support.waiting import until
 
 WATCHDOG_S = 0.05
 MARGIN_US = 5000
