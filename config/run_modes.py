@@ -6,22 +6,22 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from granite.config.operator_address import ADDRESS
-from granite.config.reasons import Reason
+from granite.config.reasons import Reason, WordedCode
 
 #: numbers of the answer to a goal before those of the request in `Operation.goal`: limit, and the part of it
 GOAL_ANSWER = 2
 
 
-class RunMode(IntEnum):
+class RunMode(WordedCode):
     """Which controllers run."""
 
-    RUNNING = 0  #: behaviour and law of the testbed
-    HOLDING = 1  #: brakes to rest, then holds the pose
-    FLOATING = 2  #: valves closed, joints damped
-    STOPPING = 3  #: brakes to rest, then the run ends
-    STOPPED = 4  #: at rest; the run ends with this tick
-    DISARMED = 5  #: at rest, until the operator arms
-    ARMED = 6  #: holds the pose, until the operator starts
+    RUNNING = 0, "the behaviour runs"  #: behaviour and law of the testbed
+    HOLDING = 1, "the robot brakes to rest and holds its pose"
+    FLOATING = 2, "the robot floats: valves closed, joints damped"
+    STOPPING = 3, "the robot brakes to rest before the run ends"
+    STOPPED = 4, "the actuators rest and the run ends"  #: at rest; the run ends with this tick
+    DISARMED = 5, "the actuators rest until an operator arms"
+    ARMED = 6, "the robot holds its pose until an operator starts"
 
 
 class RequestKind(IntEnum):
@@ -47,48 +47,24 @@ class RequestKind(IntEnum):
     LEASE = 17  #: an operator, the argument, has the controls; 0: nobody
 
 
-class Reply(IntEnum):
+class Reply(WordedCode):
     """The answer to a request."""
 
-    NONE = 0
-    DONE = 1
-    NOT_IN_THIS_MODE = 2
-    NOT_READY = 3
-    NOT_AT_REST = 4
-    NOT_CLEARABLE = 5
-    NO_SUCH_GAIN = 6
-    OUT_OF_BOUNDS = 7
-    NOT_POSSIBLE = 8
-    NOT_REPEATABLE = 9
-    NO_SUCH_GOAL = 10
-    NOT_FEASIBLE = 11
-    NO_SUCH_CONTACTS = 12
-    NOT_IN_CONTROL = 13
-    TAKES_NO_GOALS = 14
-
-    @property
-    def text(self) -> str:
-        """One sentence for people."""
-        return _REPLIES[self]
-
-
-_REPLIES = {
-    Reply.NONE: "nothing was asked",
-    Reply.DONE: "done",
-    Reply.NOT_IN_THIS_MODE: "refused: not possible in this mode",
-    Reply.NOT_READY: "refused: a sensor has not reported yet, or a fault was noticed within the last half second",
-    Reply.NOT_AT_REST: "refused: the robot is not at rest yet",
-    Reply.NOT_CLEARABLE: "refused: nobody may clear this fault; stop, and begin a new run",
-    Reply.NO_SUCH_GAIN: "refused: the law has no such gain",
-    Reply.OUT_OF_BOUNDS: "refused: the gain is outside its bounds",
-    Reply.NOT_POSSIBLE: "refused: this testbed has no controller that could do it",
-    Reply.NOT_REPEATABLE: "refused: this behaviour can't begin again, only go on by start",
-    Reply.NO_SUCH_GOAL: "refused: no goal that this behaviour could have",
-    Reply.NOT_FEASIBLE: "refused: the path is not possible",
-    Reply.NO_SUCH_CONTACTS: "refused: behaviour.contact_sets has no such set of closed contacts",
-    Reply.NOT_IN_CONTROL: "refused: another operator has the controls, expected lease take first",
-    Reply.TAKES_NO_GOALS: "refused: the behaviour of this testbed takes no goals, expected 'on_demand'",
-}
+    NONE = 0, "nothing was asked"
+    DONE = 1, "done"
+    NOT_IN_THIS_MODE = 2, "refused: not possible in this mode"
+    NOT_READY = 3, "refused: a sensor has not reported yet, or a fault was noticed within the last half second"
+    NOT_AT_REST = 4, "refused: the robot is not at rest yet"
+    NOT_CLEARABLE = 5, "refused: nobody may clear this fault; stop, and begin a new run"
+    NO_SUCH_GAIN = 6, "refused: the law has no such gain"
+    OUT_OF_BOUNDS = 7, "refused: the gain is outside its bounds"
+    NOT_POSSIBLE = 8, "refused: this testbed has no controller that could do it"
+    NOT_REPEATABLE = 9, "refused: this behaviour can't begin again, only go on by start"
+    NO_SUCH_GOAL = 10, "refused: no goal that this behaviour could have"
+    NOT_FEASIBLE = 11, "refused: the path is not possible"
+    NO_SUCH_CONTACTS = 12, "refused: behaviour.contact_sets has no such set of closed contacts"
+    NOT_IN_CONTROL = 13, "refused: another operator has the controls, expected lease take first"
+    TAKES_NO_GOALS = 14, "refused: the behaviour of this testbed takes no goals, expected 'on_demand'"
 
 
 class Request(NamedTuple):
@@ -105,23 +81,12 @@ class Request(NamedTuple):
 NO_REQUEST = Request(RequestKind.NOTHING)
 
 
-_SENTENCES = {
-    RunMode.RUNNING: "the behaviour runs",
-    RunMode.HOLDING: "the robot brakes to rest and holds its pose",
-    RunMode.FLOATING: "the robot floats: valves closed, joints damped",
-    RunMode.STOPPING: "the robot brakes to rest before the run ends",
-    RunMode.STOPPED: "the actuators rest and the run ends",
-    RunMode.DISARMED: "the actuators rest until an operator arms",
-    RunMode.ARMED: "the robot holds its pose until an operator starts",
-}
-
-
 def waiting_sentence(address: str) -> str:
     """What an operator has to do first, for a run that listens at this address."""
     where = "" if address == ADDRESS else f" --address {address}"
-    return f"{_SENTENCES[RunMode.DISARMED]}, by granite operate arm{where}"
+    return f"{RunMode.DISARMED.text}, by granite operate arm{where}"
 
 
 def sentence_of(mode: RunMode, cause: Reason) -> str:
     """What the robot does, and why."""
-    return f"{_SENTENCES[mode]}, because {cause.text}" if cause else _SENTENCES[mode]
+    return f"{mode.text}, because {cause.text}" if cause else mode.text

@@ -19,8 +19,8 @@ _SOLVED = 1e-12
 class Lens(NamedTuple):
     """A pinhole with the distortion of Brown and Conrady, as OpenCV has it (k1, k2, p1, p2, k3)."""
 
-    focal: float
-    centre: tuple[float, float]
+    focal: float  #: [pixel]
+    centre: tuple[float, float]  #: principal point [pixel]
     distortion: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0, 0.0)  #: k1, k2, p1, p2, k3
 
     def to_pixel(self, direction: Array) -> Array:
