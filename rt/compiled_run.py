@@ -36,14 +36,13 @@ from granite.sim.devices.accelerometer import SimulatedAccelerometer
 from granite.sim.devices.force_gauges import SimulatedForceGauges
 from granite.sim.devices.grips import SimulatedGrips
 from granite.sim.devices.gyro import SimulatedGyro
-from granite.sim.devices.joint_sensors import SimulatedJointSensors
+from granite.sim.devices.joint_sensors import SimulatedJointSensors, SimulatedTachometers
 from granite.sim.devices.measured import SimulatedMeasurement
 from granite.sim.devices.momentum_wheel import SimulatedMomentumWheels
 from granite.sim.devices.motors import SimulatedMotors
 from granite.sim.devices.pressure import SimulatedPressure
 from granite.sim.devices.sampled_sensor import SampledSensor
 from granite.sim.devices.strain_gauges import SimulatedStrainGauges
-from granite.sim.devices.tachometers import SimulatedTachometers
 from granite.sim.devices.thrusters import SimulatedThrusters
 from granite.sim.devices.vision import SimulatedVision
 from granite.sim.plant.forces import n_held

@@ -3,7 +3,7 @@
 #: the simulated device of each kind
 KINDS = {
     "joint_sensors": "devices.joint_sensors:SimulatedJointSensors",
-    "tachometers": "devices.tachometers:SimulatedTachometers",
+    "tachometers": "devices.joint_sensors:SimulatedTachometers",
     "vision": "devices.vision:SimulatedVision",
     "camera": "camera.device:SimulatedCamera",
     "gyro": "devices.gyro:SimulatedGyro",

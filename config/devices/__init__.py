@@ -5,7 +5,7 @@ A new kind is a file here and its simulation in `sim/`; a user's own is one clas
 
 KINDS = {
     "joint_sensors": "joint_sensors:JointSensors",
-    "tachometers": "tachometers:Tachometers",
+    "tachometers": "joint_sensors:Tachometers",
     "vision": "vision:Vision",
     "camera": "camera:Camera",
     "gyro": "gyro:Gyro",

@@ -10,8 +10,7 @@ import pytest
 from scipy.linalg import block_diag
 
 import granite
-from granite.config.devices.joint_sensors import JointDevice, JointSensors
-from granite.config.devices.tachometers import Tachometers
+from granite.config.devices.joint_sensors import JointDevice, JointSensors, Tachometers
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.records import Array
