@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import casadi as ca
 import numpy as np
 
 from granite.calibration.identification.flight import BaseInertia, FreeFlight
-from granite.calibration.identification.momentum import Numbers
-from granite.calibration.identification.motion_fit import (
-    START,
-    TABLE,
-    Fit,
-    FittedMotion,
-    fit_motion,
-    refuse_little,
-    start_of,
-    unexplained,
-)
+from granite.calibration.identification.motion_fit import Fit, fit_flight, unexplained
 from granite.config.records import Array
 
 #: what is known before: one standard deviation of mass and inertia relative to the file's, and of the mass centre [m]
@@ -64,17 +53,13 @@ def identify_base(flight: FreeFlight, expected: BaseInertia) -> IdentifiedBase:
     InputError
         Where the flight has too few poses or firings, or no numbers explain it.
     """
-    refuse_little(flight, expected.mass_kg)
-    base = expected.about_origin
-    m, inertia = base[0], base[3]
-    start = np.concatenate((base, np.zeros(4), start_of(flight)))
-    prior = np.array([_RELATIVE * m, _CENTRE * m, _CENTRE * m, _RELATIVE * inertia, *TABLE, *START])
+    first = expected.about_origin
+    m, inertia = first[0], first[3]
+    spread = np.array([_RELATIVE * m, _CENTRE * m, _CENTRE * m, _RELATIVE * inertia])
     wrench = (flight.openings * flight.thrust) @ flight.matrix.T
-    return _identified(fit_motion(FittedMotion(flight, wrench, len(start), _meaning, "base"), start, prior))
-
-
-def _meaning(theta: ca.SX, firing: ca.SX) -> Numbers:
-    return Numbers(theta[:4], theta[4], theta[5:7], theta[7], firing, theta[8:])
+    return _identified(
+        fit_flight(flight, expected.mass_kg, wrench, first, spread, lambda own, firing: (own, firing), "base")
+    )
 
 
 def _identified(fit: Fit) -> IdentifiedBase:

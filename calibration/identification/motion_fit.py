@@ -6,19 +6,24 @@ fitted grows by steps, since a minute of motion by wrong numbers ends too far of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
+import casadi as ca
 import numpy as np
 
 from granite.calibration.identification.flight import FreeFlight
-from granite.calibration.identification.momentum import Meaning, compiled_motion
+from granite.calibration.identification.momentum import Meaning, Numbers, compiled_motion
 from granite.config.errors import InputError
 from granite.config.records import Array
 
+#: mass, mass times its centre (x, y) and inertia of the base about its origin, and the wrench of all thrusters with a
+#: full tank in its axes, by what is fitted and what is known of the firings in a tick
+BaseAndWrench = Callable[[ca.SX, ca.SX], tuple[ca.SX, ca.SX]]
 #: what is known before: one standard deviation of drag [1], slope (x, y) [m/s2] and loss of thrust [1/(N s)]
-TABLE = (2e-3, 5e-3, 5e-3, 1e-3)
+_TABLE = (2e-3, 5e-3, 5e-3, 1e-3)
 #: and of pose and velocity at the start
-START = (1.0,) * 6
+_START = (1.0,) * 6
 #: the first time fitted [s], and how it grows
 _FIRST_S, _GROWTH = 3.0, 2.0
 #: most iterations of the whole, and those of each shorter time
@@ -45,7 +50,40 @@ class Fit(NamedTuple):
         return np.asarray(np.sqrt((self.residuals**2).mean(axis=0)))
 
 
-def refuse_little(flight: FreeFlight, mass_kg: float) -> None:
+def fit_flight(
+    flight: FreeFlight, mass_kg: float, firings: Array, first: Array, spread: Array, meaning: BaseAndWrench, key: str
+) -> Fit:
+    """Numbers of a base or its thrusters that explain a flight best; drag, slope, droop and start are fitted, too.
+
+    Parameters
+    ----------
+    flight, mass_kg
+        What was measured, and the mass of the base.
+    firings
+        (n, k) what the wrench in each tick follows from.
+    first, spread
+        The numbers before, and one standard deviation of each.
+    meaning, key
+        What the numbers mean, and a text that tells this meaning from others.
+
+    Raises
+    ------
+    InputError
+        Where the flight has too few poses or firings, or no numbers explain it.
+    """
+    _refuse_little(flight, mass_kg)
+    n = len(first)
+
+    def numbers(theta: ca.SX, firing: ca.SX) -> Numbers:
+        own, drag, slope, droop, begin = ca.vertsplit(theta, [0, n, n + 1, n + 3, n + 4, n + 10])
+        base, wrench = meaning(own, firing)
+        return Numbers(base, drag, slope, droop, wrench, begin)
+
+    start = np.concatenate((first, np.zeros(4), _start_of(flight)))
+    return _fit(FittedMotion(flight, firings, len(start), numbers, key), start, np.array([*spread, *_TABLE, *_START]))
+
+
+def _refuse_little(flight: FreeFlight, mass_kg: float) -> None:
     """`InputError` for a flight of a base of this mass with too few poses or firings."""
     least = _LEAST_M_S * (mass_kg + flight.masses.sum())
     if len(flight.pose_times) < _FEWEST:
@@ -55,28 +93,15 @@ def refuse_little(flight: FreeFlight, mass_kg: float) -> None:
         raise InputError(problem, key="log", expected=f"{least:.2g} N s or more")
 
 
-def start_of(flight: FreeFlight) -> Array:
+def _start_of(flight: FreeFlight) -> Array:
     """Pose and velocity at the first tick by the first poses."""
     early = flight.pose_times <= flight.pose_times[0] + 0.5
     speeds, at_start = np.polyfit(flight.pose_times[early], flight.poses[early], 1)
     return np.concatenate((at_start, speeds))
 
 
-def fit_motion(motion: FittedMotion, start: Array, prior: Array) -> Fit:
-    """The numbers that explain a flight best.
-
-    Parameters
-    ----------
-    motion
-        The flight, and what its numbers mean.
-    start, prior
-        The numbers before, and one standard deviation of each.
-
-    Raises
-    ------
-    InputError
-        Where no numbers explain the flight.
-    """
+def _fit(motion: FittedMotion, start: Array, prior: Array) -> Fit:
+    """The numbers that explain it best, from those before and one standard deviation of each."""
     theta = start
     deviation = np.array(_POSE)
     until = _FIRST_S

@@ -8,16 +8,7 @@ import casadi as ca
 import numpy as np
 
 from granite.calibration.identification.flight import BaseInertia, FreeFlight
-from granite.calibration.identification.momentum import Numbers
-from granite.calibration.identification.motion_fit import (
-    START,
-    TABLE,
-    Fit,
-    FittedMotion,
-    fit_motion,
-    refuse_little,
-    start_of,
-)
+from granite.calibration.identification.motion_fit import Fit, fit_flight
 from granite.config.records import Array
 
 #: what is known before: one standard deviation of a thrust relative to the file's, and of the delay [s]
@@ -60,19 +51,15 @@ def identify_thrusters(flight: FreeFlight, base: BaseInertia) -> IdentifiedThrus
     InputError
         Where the flight has too few poses or firings, or no thrusts explain it.
     """
-    refuse_little(flight, base.mass_kg)
     k = len(flight.thrust)
-    start = np.concatenate((flight.thrust, np.zeros(5), start_of(flight)))
-    prior = np.array([*(_RELATIVE * np.maximum(flight.thrust, flight.thrust.max())), _DELAY, *TABLE, *START])
+    first, firings = np.array([*flight.thrust, 0.0]), np.hstack((flight.openings, flight.later))
+    spread = np.array([*(_RELATIVE * np.maximum(flight.thrust, flight.thrust.max())), _DELAY])
 
-    def meaning(theta: ca.SX, firing: ca.SX) -> Numbers:
-        thrust, later, drag, slope, droop, begin = ca.vertsplit(theta, [0, k, k + 1, k + 2, k + 4, k + 5, k + 11])
-        opening = firing[:k] + later * firing[k:]
-        wrench = ca.DM(flight.matrix) @ (thrust * opening)
-        return Numbers(ca.SX(ca.DM(base.about_origin)), drag, slope, droop, wrench, begin)
+    def meaning(own: ca.SX, firing: ca.SX) -> tuple[ca.SX, ca.SX]:
+        opening = firing[:k] + own[k] * firing[k:]
+        return ca.SX(ca.DM(base.about_origin)), ca.DM(flight.matrix) @ (own[:k] * opening)
 
     key = f"thrusters {base} {flight.matrix.tolist()}"
-    motion = FittedMotion(flight, np.hstack((flight.openings, flight.later)), len(start), meaning, key)
-    fit = fit_motion(motion, start, prior)
+    fit = fit_flight(flight, base.mass_kg, firings, first, spread, meaning, key)
     deviation = np.sqrt(np.diag(fit.covariance))
     return IdentifiedThrusters(fit.numbers[:k], deviation[:k], float(fit.numbers[k]), float(deviation[k]), fit)

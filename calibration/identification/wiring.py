@@ -12,15 +12,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from granite.calibration.identification.flight import BaseInertia, FreeFlight
-from granite.calibration.identification.momentum import Numbers
-from granite.calibration.identification.motion_fit import (
-    START,
-    TABLE,
-    FittedMotion,
-    fit_motion,
-    refuse_little,
-    start_of,
-)
+from granite.calibration.identification.motion_fit import fit_flight
 from granite.config.records import Array
 
 #: what is known before of a wrench, relative to the greatest thrust: nearly nothing
@@ -45,20 +37,15 @@ def swapped_valves(flight: FreeFlight, base: BaseInertia) -> dict[int, int]:
     InputError
         Where the flight has too few poses or firings, or no wrenches explain it.
     """
-    refuse_little(flight, base.mass_kg)
     k = len(flight.thrust)
     expected = flight.matrix * flight.thrust
-    start = np.concatenate((expected.T.ravel(), np.zeros(4), start_of(flight)))
-    spread = _RELATIVE * np.abs(expected).max(axis=1)
-    prior = np.array([*np.tile(spread, k), *TABLE, *START])
+    spread = np.tile(_RELATIVE * np.abs(expected).max(axis=1), k)
 
-    def meaning(theta: ca.SX, firing: ca.SX) -> Numbers:
-        wrenches, drag, slope, droop, begin = ca.vertsplit(theta, [0, *(3 * k + np.array([0, 1, 3, 4, 10])).tolist()])
-        wrench = ca.reshape(wrenches, 3, k) @ firing
-        return Numbers(ca.SX(ca.DM(base.about_origin)), drag, slope, droop, wrench, begin)
+    def meaning(own: ca.SX, firing: ca.SX) -> tuple[ca.SX, ca.SX]:
+        return ca.SX(ca.DM(base.about_origin)), ca.reshape(own, 3, k) @ firing
 
-    motion = FittedMotion(flight, flight.openings, len(start), meaning, f"wiring {base} {k}")
-    fit = fit_motion(motion, start, prior)
+    key = f"wiring {base} {k}"
+    fit = fit_flight(flight, base.mass_kg, flight.openings, expected.T.ravel(), spread, meaning, key)
     costs = _distances(fit.numbers[: 3 * k].reshape(k, 3), fit.covariance[: 3 * k, : 3 * k], flight.matrix.T)
     _, nozzles = linear_sum_assignment(costs)
     is_swapped = nozzles != np.arange(k)
