@@ -314,6 +314,7 @@ def test_a_port_that_goes_away_is_silent(arm: Arm, bus: EmulatedBus) -> None:
     arm.tick()  # takes in the last answers
     sensed, applied = arm.tick()
     assert sensed.status == applied.status == Status.SILENT
+    assert arm.counts.lost == 1
     assert arm.motors.stop(arm.t + TICK_S).status == Status.SILENT
 
 
