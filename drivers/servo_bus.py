@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from granite.config.errors import InputError, one_of
 from granite.config.records import Array, Frame, Status, no_frame
 from granite.config.testbed import Testbed
 from granite.drivers.contract import Actuator, Sensor
+from granite.drivers.servo_answers import ServoAnswers, newest_common
 from granite.drivers.shared_link import P, PortCounts, PortLink
 
 
@@ -27,6 +28,8 @@ class BusCounts(PortCounts):
     """What happened on the bus so far."""
 
     missed: int = 0  #: answers that did not come before the next request
+    late: int = 0  #: those of them that came after it
+    repeated: int = 0  #: answers that came again
     unexpected: int = 0  #: of other servos, or with other content
 
 
@@ -39,9 +42,12 @@ class BusServo:
     is_reversed: bool
     is_motor: bool
     model: str | None = None  #: any, if none
-    feedback: Any = None  #: the newest
-    answered: int = 0  #: number of the request that it answers
-    answered_at: float = -math.inf  #: when it came [s]
+    answers: ServoAnswers[Any] = field(default_factory=ServoAnswers)
+
+    @property
+    def feedback(self) -> Any:
+        """Its newest answer; None before."""
+        return self.answers.newest
 
     @property
     def key(self) -> str:
@@ -78,14 +84,12 @@ class ServoBus(PortLink[P], Generic[P, S]):
     Attributes
     ----------
     servos : list of BusServo
-    answered_request_at : float
-        When the request of the newest answers was sent [s].
     """
 
     def __init__(self, path: str, watchdog_s: float, period_s: float) -> None:
         super().__init__(path, watchdog_s, period_s)
         self.servos: list[S] = []
-        self._request, self._requested_at, self.answered_request_at = 0, -math.inf, 0.0
+        self._request, self._requested_at = 0, -math.inf
         self.counts: BusCounts = BusCounts()
 
     def add(self, servo: S) -> S:
@@ -118,30 +122,37 @@ class ServoBus(PortLink[P], Generic[P, S]):
         is_new = self._is_new(t)
         if any(servo.feedback is None for servo in servos):
             return Status.NO_FRAME if is_new and self._port is not None else Status.SILENT
-        if self._port is None or t - min(servo.answered_at for servo in servos) > self._silent_s:
+        # An answer is taken in a tick after its request.
+        age = t - min(servo.answers.requested_at for servo in servos) - self._period_s
+        if self._port is None or age > self._silent_s:
             return Status.SILENT
         if needs_torque and not all(servo.obeys for servo in servos):
             return Status.NO_FRAME if is_new and not self._was_armed else Status.REFUSED
         return Status.OK
 
     @abstractmethod
-    def _answers(self, port: P) -> Iterator[tuple[S, Any]]:
-        """The feedback that has arrived, each with its servo; OSError where the port is gone."""
+    def _answers(self, port: P) -> Iterator[tuple[S, tuple[int, float] | None, Any]]:
+        """The feedback that has arrived, each with its servo, and the number and time [s] of the request that it
+        answers, None where that was answered before; OSError where the port is gone.
+        """
 
     def _take(self, t: float) -> None:
         if self._port is not None:
             try:
-                for servo, feedback in self._answers(self._port):
+                for servo, request, feedback in self._answers(self._port):
+                    if request is None or request[0] <= servo.answers.request:
+                        self.counts.repeated += 1
+                        continue
                     self.counts.received += 1
-                    servo.feedback, servo.answered, servo.answered_at = feedback, self._request, t
-                    self.answered_request_at = self._requested_at
+                    self.counts.late += request[0] != self._request
+                    servo.answers.add(*request, feedback)
             except OSError:
                 self._lose()
         self._was_armed |= self.has_actuators and all(servo.is_on for servo in self.servos if servo.is_motor)
 
     def _begin_request(self, t: float) -> None:
         if self._request:
-            self.counts.missed += sum(servo.answered != self._request for servo in self.servos)
+            self.counts.missed += sum(servo.answers.request != self._request for servo in self.servos)
         self._request += 1
         self._requested_at = t
 
@@ -175,8 +186,9 @@ class ServoDevice(Sensor, Actuator, Generic[S]):
                 if joint not in getattr(options, key):
                     raise InputError.missing(f"{key}.{joint}", expected)
         self._servos = [bus.add(self._servo(joint)) for joint in joints]
-        #: the servo of each signal
-        self._rows = [self._servos[joints.index(joint)] for joint in self._joints]
+        #: of the servo of each signal, among those of the device; and the servo
+        self._indices = [joints.index(joint) for joint in self._joints]
+        self._rows = [self._servos[index] for index in self._indices]
         self._last = no_frame(len(signals))
         if self._is_actuator:
             self._last = self._last._replace(t=0.0, values=np.zeros(len(signals)))
@@ -187,8 +199,8 @@ class ServoDevice(Sensor, Actuator, Generic[S]):
         """The servo of a joint as the options have it."""
 
     @abstractmethod
-    def _values(self) -> Array:
-        """What the servos measure, in the units of the signals; a servo that is off applies no torque."""
+    def _values(self, feedback: Sequence[Any]) -> Array:
+        """The feedback of each signal's servo in the unit of the signal; a servo that is off applies no torque."""
 
     def open(self) -> None:
         """Open the bus, with every servo off."""
@@ -221,10 +233,11 @@ class ServoDevice(Sensor, Actuator, Generic[S]):
         """A new frame where all servos of the device have answered the same request."""
         bus, last = self._bus, self._last
         status = bus.status(t, self._servos, needs_torque)
-        request = self._servos[0].answered
-        if request != self._answered and all(servo.answered == request for servo in self._servos):
-            self._answered = request
-            self._last = Frame(bus.answered_request_at, last.number + 1, status, self._values())
+        answered = newest_common([servo.answers for servo in self._servos])
+        if answered is not None and answered[0] > self._answered:
+            self._answered, requested_at, feedback = answered
+            values = self._values([feedback[index] for index in self._indices])
+            self._last = Frame(requested_at, last.number + 1, status, values)
         elif status != last.status:
             self._last = last._replace(status=status)
         return self._last

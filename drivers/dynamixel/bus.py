@@ -25,9 +25,11 @@ from granite.drivers.dynamixel.control_table import (
     WATCHDOG_STEP_S,
     Feedback,
 )
+from granite.drivers.dynamixel.request_clock import RequestClock
 from granite.drivers.dynamixel.servos import DynamixelServo, Opening, refuse_slow_bus
 from granite.drivers.dynamixel.status_packets import StatusDecoder
 from granite.drivers.link_history import LinkHistory
+from granite.drivers.servo_answers import ServoAnswers
 from granite.drivers.servo_bus import ServoBus
 from granite.drivers.shared_link import LinkTable
 
@@ -94,7 +96,7 @@ class Bus(ServoBus[BusPort, DynamixelServo]):
             if t != self._requested_at:  # answers to two requests would meet on the bus
                 self._ask_all(t)
             return all(
-                servo.answered > stopped and servo.feedback is not None and not servo.feedback.torque_on
+                servo.answers.request > stopped and servo.feedback is not None and not servo.feedback.torque_on
                 for servo in self.servos
             )
 
@@ -113,7 +115,8 @@ class Bus(ServoBus[BusPort, DynamixelServo]):
         if options.fast_read:
             opening.try_fast_read(self.servos)
         for servo in self.servos:
-            servo.feedback, servo.has_alert, servo.answered_at = None, False, float("-inf")
+            servo.answers, servo.has_alert = ServoAnswers(), False
+            servo.clock = RequestClock(self._period_s, self._silent_s)
         self._decoder = StatusDecoder(self._sdk, FEEDBACK_BYTES, len(self.servos) if options.fast_read else 0)
         self._requested_at = float("-inf")
 
@@ -129,7 +132,7 @@ class Bus(ServoBus[BusPort, DynamixelServo]):
                     opening.release(servo)
         self._drop()
 
-    def _answers(self, port: BusPort) -> Iterator[tuple[DynamixelServo, Feedback]]:
+    def _answers(self, port: BusPort) -> Iterator[tuple[DynamixelServo, tuple[int, float] | None, Feedback]]:
         for packet in self._decoder.feed(port.receive()):
             servo = next((servo for servo in self.servos if servo.id == packet.id), None)
             if servo is None or (len(packet.parameters) != FEEDBACK_BYTES and not packet.error):
@@ -139,11 +142,14 @@ class Bus(ServoBus[BusPort, DynamixelServo]):
             if packet.error:
                 self._refused += 1
             else:
-                yield servo, Feedback.unpack(packet.parameters)
+                feedback = Feedback.unpack(packet.parameters)
+                yield servo, servo.clock.request_of(feedback.milliseconds), feedback
 
     def _ask_all(self, t: float) -> None:
         """Ask all servos for their feedback."""
         self._begin_request(t)
+        for servo in self.servos:
+            servo.clock.add(self._request, t)
         self._decoder.begin_request()
         ids = [servo.id for servo in self.servos]
         fast = self._options.fast_read

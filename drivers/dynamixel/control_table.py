@@ -20,14 +20,15 @@ TORQUE_ENABLE = 64
 HARDWARE_ERROR = 70
 BUS_WATCHDOG = 98
 GOAL_CURRENT = 102
+REALTIME_TICK = 120
 INDIRECT_ADDRESS = 168
 INDIRECT_DATA = 224
 _PRESENT = range(126, 136)  # current, velocity, position
 
 #: registers in the read of every tick, byte by byte
-FEEDBACK = (TORQUE_ENABLE, HARDWARE_ERROR, BUS_WATCHDOG, *_PRESENT)
-#: torque enable, hardware error, bus watchdog, current, velocity, position
-_FEEDBACK = Struct("<BBbhii")
+FEEDBACK = (TORQUE_ENABLE, HARDWARE_ERROR, BUS_WATCHDOG, REALTIME_TICK, REALTIME_TICK + 1, *_PRESENT)
+#: torque enable, hardware error, bus watchdog, realtime tick, current, velocity, position
+_FEEDBACK = Struct("<BBbHhii")
 FEEDBACK_BYTES = _FEEDBACK.size
 
 CURRENT_MODE = 0
@@ -101,6 +102,7 @@ class Feedback(NamedTuple):
     torque_on: int
     error: int
     watchdog: int
+    milliseconds: int  #: of its clock, from 0 to 32767
     current: int
     velocity: int
     position: int

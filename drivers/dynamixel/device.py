@@ -8,6 +8,7 @@ In a testbed's file, for motors and joint sensors on the same bus:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from granite.config.parts import PartTable
 from granite.config.records import Array, Frame
 from granite.config.testbed import Testbed
 from granite.drivers.dynamixel.bus import Bus, BusOptions
-from granite.drivers.dynamixel.control_table import CENTRE, MODELS, RAD_PER_COUNT, RAD_S_PER_COUNT
+from granite.drivers.dynamixel.control_table import CENTRE, MODELS, RAD_PER_COUNT, RAD_S_PER_COUNT, Feedback
 from granite.drivers.dynamixel.servos import DynamixelServo
 from granite.drivers.servo_bus import ServoDevice
 
@@ -95,17 +96,14 @@ class DynamixelDevice(ServoDevice[DynamixelServo]):
         """The servos, as they describe themselves."""
         return ", ".join(f"{s.joint}: {s.ready.model.name} firmware {s.ready.firmware}" for s in self._servos)
 
-    def _values(self) -> Array:
+    def _values(self, feedback: Sequence[Feedback]) -> Array:
         """A servo whose torque is off applies none, whatever its converter reads."""
-        counts = [_count(servo, quantity) for servo, quantity in zip(self._rows, self._quantities, strict=True)]
+        counts = [_count(answer, quantity) for answer, quantity in zip(feedback, self._quantities, strict=True)]
         values: Array = np.array(counts) * self._scales + self._offsets
         return values
 
 
-def _count(servo: DynamixelServo, quantity: str) -> float:
-    feedback = servo.feedback
-    if feedback is None:
-        return 0.0
+def _count(feedback: Feedback, quantity: str) -> float:
     if quantity == "torque":
         return float(feedback.current if feedback.torque_on else 0)
     return float(feedback.position - CENTRE if quantity == "angle" else feedback.velocity)

@@ -29,6 +29,8 @@ from granite.drivers.dynamixel.control_table import (
     Model,
     errors_of,
 )
+from granite.drivers.dynamixel.request_clock import RequestClock
+from granite.drivers.servo_answers import ServoAnswers
 from granite.drivers.servo_bus import BusServo
 
 _TRIES = 3
@@ -54,7 +56,8 @@ class ReadyServo(NamedTuple):
 class DynamixelServo(BusServo):
     """A servo of the testbed, and its state during a run."""
 
-    feedback: Feedback | None = None
+    answers: ServoAnswers[Feedback] = field(default_factory=ServoAnswers)
+    clock: RequestClock = field(init=False)  #: once open
     has_alert: bool = False  #: its newest answer names a hardware error
     goal: int = 0  #: current that is sent next [counts]
     ready: ReadyServo = field(init=False)  #: once open

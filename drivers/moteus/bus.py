@@ -1,17 +1,17 @@
 """A bus of moteus servos that its devices share: in each tick one frame to every servo, answered by its state.
 
-A servo stops by itself without frames for `watchdog_s`, and stays stopped until the bus is opened again.
+A servo answers to the id of the sender: each request has another one, which its answers name. A servo stops by itself
+without frames for `watchdog_s`, and stays stopped until the bus is opened again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 import select
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from granite.config.base import Positive
 from granite.config.errors import InputError
@@ -27,12 +27,15 @@ from granite.drivers.moteus.frames import (
     stop_frame,
     torque_frame,
 )
+from granite.drivers.servo_answers import ServoAnswers
 from granite.drivers.servo_bus import BusServo, ServoBus
 from granite.drivers.shared_link import LinkTable
 
 #: for an answer at opening [s]
 _ANSWER_S = 0.2
 _TRIES = 3
+#: ids of the sender, one request after the other, less those of servos; 127 is everybody
+_SENDERS = range(0x60, 0x7F)
 
 
 class MoteusBusOptions(LinkTable):
@@ -46,7 +49,7 @@ class MoteusBusOptions(LinkTable):
 class MoteusServo(BusServo):
     """A servo of the testbed, and its state during a run."""
 
-    feedback: MoteusFeedback | None = None
+    answers: ServoAnswers[MoteusFeedback] = field(default_factory=ServoAnswers)
     torque: float = 0.0  #: set point [N m]
 
     @property
@@ -71,6 +74,9 @@ class MoteusBus(ServoBus[CanPort, MoteusServo]):
             expected = f"at least two ticks, {2 * period_s:g}"
             raise InputError(key="watchdog_s", value=options.watchdog_s, expected=expected)
         self._options = options
+        #: number and time [s] of the newest request of each sender
+        self._requests: dict[int, tuple[int, float]] = {}
+        self._senders: list[int] = []
         self.history = LinkHistory(f"moteus {options.port}", lambda: dataclasses.asdict(self.counts))
 
     def send(self, t: float) -> None:
@@ -101,7 +107,7 @@ class MoteusBus(ServoBus[CanPort, MoteusServo]):
             self._ask(t, [stop_frame() if servo.is_motor else query_frame() for servo in self.servos])
             stopped = self._stopped
             return all(
-                servo.answered > stopped and servo.feedback is not None and servo.feedback.mode == STOPPED
+                servo.answers.request > stopped and servo.feedback is not None and servo.feedback.mode == STOPPED
                 for servo in self.servos
                 if servo.is_motor
             )
@@ -114,18 +120,20 @@ class MoteusBus(ServoBus[CanPort, MoteusServo]):
         for servo in self.servos:
             self._identify(port, servo)
         for servo in self.servos:
-            servo.answered_at, servo.torque = -math.inf, 0.0
+            servo.torque = 0.0
+        ids = {servo.id for servo in self.servos}
+        self._senders, self._requests = [sender for sender in _SENDERS if sender not in ids], {}
 
     def _identify(self, port: CanPort, servo: MoteusServo) -> None:
         frame = stop_frame() if servo.is_motor else query_frame()
         for _ in range(_TRIES):
             port.send([CanFrame(REPLY | servo.id, frame)])
             until = time.monotonic() + _ANSWER_S
-            servo.feedback = None
+            servo.answers = ServoAnswers()
             while (left := until - time.monotonic()) > 0 and select.select([port], [], [], left)[0]:
                 for answer in port.receive():
                     if answer.identifier == servo.id << 8 and (feedback := feedback_of(answer.content)) is not None:
-                        servo.feedback = feedback
+                        servo.answers.newest, servo.answers.request = feedback, self._request
                 if servo.feedback is not None and not servo.feedback.fault:
                     return
         if servo.feedback is None:
@@ -143,20 +151,23 @@ class MoteusBus(ServoBus[CanPort, MoteusServo]):
                 self._port.send([CanFrame(REPLY | servo.id, stop_frame()) for servo in self.servos if servo.is_motor])
             self._drop()
 
-    def _answers(self, port: CanPort) -> Iterator[tuple[MoteusServo, MoteusFeedback]]:
+    def _answers(self, port: CanPort) -> Iterator[tuple[MoteusServo, tuple[int, float], MoteusFeedback]]:
         for identifier, content in port.receive():
-            servo = next((servo for servo in self.servos if servo.id << 8 == identifier), None)
-            feedback = feedback_of(content)
-            if servo is None or feedback is None:
+            servo = next((servo for servo in self.servos if servo.id == identifier >> 8), None)
+            request, feedback = self._requests.get(identifier & 0xFF), feedback_of(content)
+            if servo is None or request is None or feedback is None:
                 self.counts.unexpected += 1
             else:
-                yield servo, feedback
+                yield servo, request, feedback
 
     def _ask(self, t: float, contents: Sequence[bytes]) -> None:
         self._begin_request(t)
         if self._port is None:
             return
-        frames = [CanFrame(REPLY | servo.id, content) for servo, content in zip(self.servos, contents, strict=True)]
+        sender = self._senders[self._request % len(self._senders)]
+        self._requests[sender] = self._request, t
+        reply = REPLY | sender << 8
+        frames = [CanFrame(reply | servo.id, content) for servo, content in zip(self.servos, contents, strict=True)]
         try:
             if self._port.send(frames):
                 self.counts.sent += len(frames)

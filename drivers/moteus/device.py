@@ -8,6 +8,7 @@ In a testbed's file, for motors and joint sensors on the same bus:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from pydantic import Field
 from granite.config.parts import PartTable
 from granite.config.records import Array, Frame
 from granite.drivers.moteus.bus import MoteusBus, MoteusBusOptions, MoteusServo
+from granite.drivers.moteus.frames import POSITION, MoteusFeedback
 from granite.drivers.servo_bus import ServoDevice
 
 
@@ -50,15 +52,13 @@ class MoteusDevice(ServoDevice[MoteusServo]):
             servo.torque = -torque if servo.is_reversed else torque
         return self._newest(t, needs_torque=True)
 
-    def _values(self) -> Array:
-        return np.array([self._value(*row) for row in zip(self._rows, self._quantities, strict=True)])
+    def _values(self, feedback: Sequence[MoteusFeedback]) -> Array:
+        rows = zip(self._rows, feedback, self._quantities, strict=True)
+        return np.array([self._value(*row) for row in rows])
 
-    def _value(self, servo: MoteusServo, quantity: str) -> float:
-        feedback = servo.feedback
-        if feedback is None:
-            return 0.0
+    def _value(self, servo: MoteusServo, feedback: MoteusFeedback, quantity: str) -> float:
         if quantity == "torque":
-            return servo.sign * feedback.torque if servo.is_on else 0.0
+            return servo.sign * feedback.torque if feedback.mode == POSITION else 0.0
         turns = feedback.position if quantity == "angle" else feedback.velocity
         zero = self._options.zero_rad.get(servo.joint, 0.0) if quantity == "angle" else 0.0
         return servo.sign * turns * math.tau + zero

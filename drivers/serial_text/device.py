@@ -139,7 +139,7 @@ class SerialTextDevice(Sensor, Actuator):
         status = self._link.status(t, channel)
         if channel.count != self._taken and channel.numbers is not None:
             self._taken = channel.count
-            self._last = Frame(t, last.number + 1, status, self._values(channel.numbers))
+            self._last = Frame(max(channel.received_at, last.t), last.number + 1, status, self._values(channel.numbers))
         elif status != last.status:
             self._last = last._replace(status=status)
         return self._last
@@ -158,7 +158,8 @@ class SerialTextDevice(Sensor, Actuator):
             self.clock = ClockMap()  # the sender was started again
         self._counts = counts
         clock_us = round((counts + self._turns * _CLOCK_COUNTS) * unit * 1e6)
-        self.clock.update(before - _TRANSPORT_S, t + self._delay, clock_us)
+        if not self.clock.update(before - _TRANSPORT_S, t + self._delay, clock_us):
+            self._link.counts.late += 1
         return min(self.clock.latest(clock_us), t)
 
 

@@ -15,8 +15,10 @@ import math
 import re
 import select
 import time
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 from functools import reduce
+from itertools import islice
 from operator import xor
 
 from granite.config.base import Positive
@@ -30,6 +32,8 @@ from granite.drivers.shared_link import LinkTable, PortCounts, PortLink
 _LONGEST = 512
 #: reads of 4096 bytes at one tick: a flood must not hold it
 _MOST_READS = 8
+#: newest lines with set points, one of which an answer belongs to
+_KEPT = 64
 #: answers that may be on their way when a stop is sent
 _MOST_OUTSTANDING = 8
 _ASK_EVERY_S = 0.05
@@ -58,6 +62,8 @@ class LineCounts(PortCounts):
     malformed: int = 0  #: another number of values, no numbers, a wrong check sum, or too long
     unknown: int = 0  #: with a label that no device has
     faults: int = 0  #: reported by actuators
+    #: lines of a sensor whose clock says that they took longer than others, and answers to a line before the newest
+    late: int = 0
 
 
 @dataclass
@@ -71,7 +77,10 @@ class TextChannel:
     setpoint: list[float] | None = None  #: what is sent next
     numbers: tuple[float, ...] | None = None  #: of the newest line
     count: int = 0  #: lines so far
-    received_at: float = -math.inf  #: when the newest one was read [s]
+    #: when the newest line was read, of an actuator when the line that it answers was sent [s]
+    received_at: float = -math.inf
+    #: actuators: newest lines, as they were sent, and when [s]
+    sent: deque[tuple[float, tuple[float, ...]]] = field(default_factory=lambda: deque(maxlen=_KEPT))
     has_fault: bool = False
     outstanding: int = 0  #: answers to come
     answers: int = 0  #: to lines since the first stop
@@ -112,14 +121,15 @@ class TextLink(PortLink[Port]):
             return Status.SILENT
         if channel.has_fault:
             return Status.BROKEN
-        if channel.rest is None or t - channel.received_at <= self._silent_s:
+        # An answer is taken in a tick after its line was sent.
+        if channel.rest is None or t - channel.received_at <= self._silent_s + self._period_s:
             return Status.OK
         return Status.NO_FRAME if self._is_new(t) else Status.SILENT
 
     def send(self, t: float) -> None:
         """Send the set points of all actuators."""
         if self._stopped is None:
-            self._send([channel for channel in self._actuators() if channel.setpoint is not None])
+            self._send(t, [channel for channel in self._actuators() if channel.setpoint is not None])
 
     def ask(self, t: float) -> None:
         """Send what makes the actuators safe."""
@@ -138,7 +148,7 @@ class TextLink(PortLink[Port]):
                 for channel in self._actuators():
                     channel.answers = -min(channel.outstanding, _MOST_OUTSTANDING)
             self._rest_all()
-            self._send(self._actuators())
+            self._send(t, self._actuators())
             return self._port is not None and all(
                 channel.answers > 0 and channel.numbers == tuple(channel.setpoint or ())
                 for channel in self._actuators()
@@ -152,6 +162,7 @@ class TextLink(PortLink[Port]):
         self._rest, self._skips = b"", True
         for channel in self.channels.values():
             channel.numbers, channel.count, channel.has_fault, channel.outstanding = None, 0, False, 0
+            channel.sent.clear()
         begin = time.monotonic()
         asked_at = -math.inf
         while missing := [c for c in self.channels.values() if not c.count and not c.holds]:
@@ -161,7 +172,7 @@ class TextLink(PortLink[Port]):
             if now - asked_at >= _ASK_EVERY_S:
                 asked_at = now
                 self._rest_all()
-                self._send([c for c in self._actuators() if not c.holds])
+                self._send(-math.inf, [c for c in self._actuators() if not c.holds])
             if select.select([port], [], [], _ASK_EVERY_S)[0]:
                 self._read(-math.inf)
             if self._port is None:
@@ -182,7 +193,7 @@ class TextLink(PortLink[Port]):
         """Make the actuators safe once more."""
         if self._port is not None:
             self._rest_all()
-            self._send(self._actuators())
+            self._send(-math.inf, self._actuators())
             self._drop()
 
     def _take(self, t: float) -> None:
@@ -237,8 +248,18 @@ class TextLink(PortLink[Port]):
         channel.count += 1
         counts.received += 1
         if is_answer:
+            self._note_age(channel)
             channel.outstanding = max(channel.outstanding - 1, 0)
             channel.answers += 1
+
+    def _note_age(self, channel: TextChannel) -> None:
+        """An answer with the values of a line that waits for one belongs to the newest such line; others are new."""
+        waiting = islice(reversed(channel.sent), channel.outstanding)
+        for lines_later, (sent_at, setpoint) in enumerate(waiting):
+            if setpoint == channel.numbers:
+                channel.received_at = sent_at
+                self.counts.late += lines_later > 0
+                return
 
     def _actuators(self) -> list[TextChannel]:
         return [channel for channel in self.channels.values() if channel.rest is not None]
@@ -248,7 +269,7 @@ class TextLink(PortLink[Port]):
             if not channel.holds or channel.setpoint is None:
                 channel.setpoint = list(channel.rest or ())
 
-    def _send(self, channels: list[TextChannel]) -> None:
+    def _send(self, t: float, channels: list[TextChannel]) -> None:
         lines = b"".join(self._line(channel) for channel in channels)
         if self._port is None or not lines:
             return
@@ -262,6 +283,7 @@ class TextLink(PortLink[Port]):
         self.counts.sent += 1
         for channel in channels:
             channel.outstanding += 1
+            channel.sent.append((t, tuple(channel.setpoint or ())))
 
     def _line(self, channel: TextChannel) -> bytes:
         words = [channel.label] if channel.label else []

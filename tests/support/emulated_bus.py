@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import tty
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -35,6 +36,7 @@ class EmulatedServo:
         self.put(38, 1193, 2)
         self.put(132, 2048, 4)
         self.silence_s = 0.0
+        self.clock = time.monotonic
 
     def put(self, address: int, value: int, size: int) -> None:
         self.registers[address : address + size] = (value % (1 << 8 * size)).to_bytes(size, "little")
@@ -59,6 +61,7 @@ class EmulatedServo:
             self.put(102, 0, 2)
 
     def read(self, address: int, size: int) -> bytes:
+        self.put(120, int(1e3 * self.clock()) % 32768, 2)
         self.put(126, self.get(102, 2) if self.registers[64] else 1, 2)  # a converter's noise where torque is off
         return bytes(self.registers[self._direct(address + i)] for i in range(size))
 
@@ -89,6 +92,8 @@ class EmulatedBus:
         self.instructions: list[tuple[int, bytes]] = []  #: those heard, with their parameters
         self.damage = 0  #: so many answers to come have a flipped bit
         self.before = b""  #: bytes before every answer
+        self.late = 0  #: so many answers are held back
+        self._held: list[bytes] = []
         self.last = b""  #: newest answer
         self.has_fast_read = True  #: whether the firmware knows fast sync read
         self.obeyed = 0  #: instructions so far
@@ -192,9 +197,7 @@ class EmulatedBus:
             self.damage -= 1
             packet[-5] ^= 1
         if len(packet) > 8:
-            os.write(self._end, self.before + packet)
-            self.emitted += len(self.before) + len(packet)
-            self.last = bytes(packet)
+            self._emit(bytes(packet))
 
     def _answer(self, servo: EmulatedServo, error: int, values: bytes) -> None:
         length = 4 + len(values)
@@ -205,10 +208,14 @@ class EmulatedBus:
         if self.damage:
             self.damage -= 1
             packet[9 % len(packet)] ^= 1
-        whole = self.before + bytes(packet)
-        os.write(self._end, whole)
-        self.emitted += len(whole)
-        self.last = bytes(packet)
+        self._emit(bytes(packet))
+
+    def _emit(self, packet: bytes) -> None:
+        self._held.append(packet)
+        while len(self._held) > self.late:
+            self.last = self._held.pop(0)
+            os.write(self._end, self.before + self.last)
+            self.emitted += len(self.before) + len(self.last)
 
 
 @contextmanager

@@ -64,6 +64,8 @@ class EmulatedFdcanusb:
     def __init__(self, *servos: EmulatedMoteus) -> None:
         self.servos = {servo.id: servo for servo in servos}
         self.is_late = False  #: answers come with the next request
+        self.lost = 0  #: so many answers to come get lost
+        self.sender = 0  #: of the newest request
         self.copies = 1  #: of each answer
         self._held: dict[int, bytes] = {}
 
@@ -72,11 +74,13 @@ class EmulatedFdcanusb:
             return b"" if not line else b"ERR unknown command\n"
         _, _, identifier, content, *_ = line.split()
         node = int(identifier, 16)
-        answer, servo = b"OK\n", self.servos.get(node & 0x7F)
+        answer, servo, self.sender = b"OK\n", self.servos.get(node & 0x7F), node >> 8 & 0x7F
         if servo is not None and not servo.is_silent:
             reply = servo.obey(bytes.fromhex(content.decode()))
             if node & 0x8000:
-                now = b"rcv %x %s E B F\n" % (servo.id << 8, reply.hex().encode())
+                now = b"rcv %x %s E B F\n" % (servo.id << 8 | self.sender, reply.hex().encode())
+                if self.lost:
+                    self.lost, now = self.lost - 1, b""
                 answer += self.copies * (self._held.pop(servo.id, b"") if self.is_late else now)
                 self._held[servo.id] = now
         return answer

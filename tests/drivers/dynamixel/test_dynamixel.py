@@ -52,6 +52,8 @@ class Arm:
         self.sensors = DynamixelDevice(sensing, "joint_sensors", bed, self.link)
         self.motors = DynamixelDevice(moving, "motors", bed, self.link)
         self.t = 0.0
+        for servo in bus.servos.values():
+            servo.clock = lambda: self.t + 32.0013
         self.counts = self.link.counts
         self.arrived = self.before = 0
 
@@ -167,7 +169,7 @@ def test_one_request_a_tick_asks_all_servos_of_the_bus(arm: Arm, bus: EmulatedBu
     before = len(bus.heard(reading, 224))
     for _ in range(5):
         arm.tick()
-    assert bus.heard(reading, 224)[before:] == [bytes([13, 0, 1, 2])] * 5
+    assert bus.heard(reading, 224)[before:] == [bytes([15, 0, 1, 2])] * 5
 
 
 def test_opening_turns_torque_off_and_sets_the_bus_watchdog(bus: EmulatedBus) -> None:
@@ -194,10 +196,12 @@ def test_the_bus_watchdog_of_a_servo_ends_in_refused_and_nothing_clears_it(arm: 
 def test_stop_turns_torque_off_and_is_confirmed_by_the_servos(arm: Arm, bus: EmulatedBus) -> None:
     for _ in range(3):
         arm.tick(0.5)
-    assert arm.motors.stop(arm.t + TICK_S).status == Status.SILENT
+    arm.t += TICK_S
+    assert arm.motors.stop(arm.t).status == Status.SILENT
     arm.wait()
     assert not any(servo.registers[64] for servo in bus.servos.values())
-    confirmed = arm.motors.stop(arm.t + 2 * TICK_S)
+    arm.t += TICK_S
+    confirmed = arm.motors.stop(arm.t)
     arm.wait()
     assert confirmed.status == Status.OK
     assert not confirmed.values.any()
@@ -305,6 +309,43 @@ def test_an_old_answer_that_comes_again_is_no_frame_of_its_own(arm: Arm, bus: Em
     assert sensed.values[1] == pytest.approx(np.pi / 2 + 0.5, abs=2e-3)
     assert (sensed.status, applied.status) == (Status.OK, Status.OK)
     assert arm.motors.stop(arm.t + TICK_S).status != Status.OK  # an answer from before the stop confirms nothing
+
+
+def test_late_answers_have_the_time_of_their_request_also_after_lost_ones(arm: Arm, bus: EmulatedBus) -> None:
+    bus.late, k = (2, 1)[arm.link._options.fast_read], 0
+    for k in range(1, 500):
+        for servo in bus.servos.values():
+            servo.put(132, 2048 + k, 4)
+        bus.damage = int(k % 40 == 20)
+        if k == 300:
+            bus.late *= 3
+        sensed, applied = arm.tick()
+        if sensed.number:
+            assert sensed.values[0] == pytest.approx(round(sensed.t / TICK_S) * math.tau / 4096, abs=1e-9)
+        if k > 10:
+            assert (sensed.status, applied.status) == (Status.OK, Status.OK)
+    assert arm.t - sensed.t == pytest.approx(4 * TICK_S)
+    assert arm.counts.late > 900
+    bus.late *= 5  # 15 ticks, which is beyond the watchdog time: no answer for so long, and then old ones
+    for _ in range(30):
+        sensed, applied = arm.tick()
+    assert sensed.status == applied.status == Status.SILENT
+    assert arm.t - sensed.t == pytest.approx(16 * TICK_S)
+    assert arm.motors.stop(arm.t + TICK_S).status == Status.SILENT
+
+
+def test_a_servo_that_answers_after_a_silence_at_the_start_answers_the_newest_request(bus: EmulatedBus) -> None:
+    arm = Arm(bus).open()
+    for servo in bus.servos.values():
+        servo.is_silent = True
+    for _ in range(50):
+        arm.tick()
+    for servo in bus.servos.values():
+        servo.is_silent = False
+    for _ in range(3):
+        sensed, _ = arm.tick()
+    assert sensed.t == pytest.approx(arm.t - TICK_S)
+    arm.close()
 
 
 def test_a_port_that_goes_away_is_silent(arm: Arm, bus: EmulatedBus) -> None:

@@ -82,6 +82,62 @@ def test_a_clock_in_the_lines_gives_their_time_and_shows_lines_that_come_again()
         devices.close()
 
 
+def test_a_late_line_has_the_time_of_its_measurement_and_an_older_one_is_no_frame() -> None:
+    with text_peer(lambda _: b"1000 0\n") as peer:
+        devices = gyro(peer, clock_s=0.001)
+
+        def after(k: int, line: bytes) -> granite.Frame:
+            devices.read((k - 1) * TICK_S)
+            received = devices_counts(devices)["received"]
+            peer.send(line)
+            until(devices, lambda: devices_counts(devices)["received"] > received, k * TICK_S)
+            return devices.read(k * TICK_S).frames[0]
+
+        for k in range(1, 20):
+            usual = after(k, b"%d 0.25\n" % (2000 + 5 * k))
+        assert usual.t == pytest.approx(19 * TICK_S, abs=1e-6)
+        late = after(27, b"2100 0.5\n")  # measured at tick 20: seven ticks before
+        assert (late.number, late.t) == (usual.number + 1, pytest.approx(20 * TICK_S, abs=1e-5))
+        assert devices_counts(devices)["late"] == 0
+        later = after(47, b"2110 0.75\n")  # of tick 22, and later than a line may be
+        assert (later.t, later.values.tolist()) == (pytest.approx(22 * TICK_S, abs=1e-5), [0.75])
+        assert devices_counts(devices)["late"] == 1
+        assert after(48, b"2105 1.0\n") is later  # overtaken
+        devices.close()
+
+
+def test_late_answers_have_the_time_of_their_line_and_too_late_ones_are_silence() -> None:
+    lines: list[bytes] = []
+
+    def delayed(line: bytes) -> bytes:
+        if line:
+            lines.append(line)
+        return lines.pop(0) + b"\n" if line and len(lines) > lateness else b""
+
+    lateness, began = 0, 400
+    with text_peer(delayed) as peer:
+        devices = devices_of(peer, {"motors": {}})
+        devices.open()
+        devices.read(0.0)
+        for k in range(began, began + 120):
+            lateness = (0, 2, 40)[(k - began) // 40]
+            heard = len(peer.heard)
+            devices.write(k * TICK_S, granite.Command(0.0, (np.array([k / 1024, 0.0]),), np.zeros(0)))
+            until(devices, lambda: len(peer.heard) > heard, k * TICK_S)  # noqa: B023
+            time.sleep(0.002)
+            applied = devices.read((k + 1) * TICK_S).applied[0]
+            if applied.values[0]:
+                assert applied.t == pytest.approx(round(1024 * applied.values[0]) * TICK_S)
+            assert applied.status == (Status.SILENT if k > 500 else Status.OK) or 479 < k < 501
+            assert k > 478 or applied.t >= (k - 4) * TICK_S
+        assert 30 < devices_counts(devices)["late"] < 60
+        lateness = 0
+        lines.clear()
+        assert devices.stop(520 * TICK_S, paced=True) == {}
+        assert peer.heard[-1] == b"0 0"
+        devices.close()
+
+
 def devices_counts(devices: DeviceSet) -> dict[str, float]:
     (history,) = devices.links().values()
     return {key: values[-1] for key, values in history.items()}
