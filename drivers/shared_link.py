@@ -20,6 +20,8 @@ from granite.drivers.link_history import LinkHistory
 
 #: for the first answers, and for arming [s]
 _PATIENCE_S = 1.0
+#: of the time of a sample, where the other side answers a request or has a clock (one sigma) [s]
+_TIME_DEVIATION_S = 1e-3
 
 
 class SharedLink(ABC):
@@ -173,6 +175,10 @@ class LinkTable(Table):
     Link: ClassVar[Any]
 
     port: PortPath  #: of the link, such as /dev/ttyACM0 or a path that udev keeps
+
+    def time_deviation_s(self, period_s: float) -> float:
+        """Of the times of samples (one sigma): commands leave at different times of a tick, and lines take some."""
+        return _TIME_DEVIATION_S
 
 
 class SharedLinks(dict[tuple[type, str], SharedLink]):

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from granite.config.devices.device import Device
+from granite.config.devices.joint_sensors import JointSensors
 from granite.config.errors import InputError, one_of
 from granite.config.parts import build
 from granite.config.testbed import Testbed
@@ -59,6 +60,19 @@ def build_subset(bed: Testbed, wanted: Collection[str], simulate: Collection[str
     subset = bed.model_copy(update={"devices": {name: bed.devices[name] for name in bed.devices if name in wanted}})
     lab = Lab(bed) if set(simulate) & set(wanted) else None
     return _device_set(subset, simulate, lab, {}), subset
+
+
+def sample_timing(bed: Testbed, simulate: Collection[str] | None = ()) -> dict[str, float]:
+    """How well their drivers know the time of a joint's sample, by key, where that is 0: the estimator needs it.
+
+    `simulate` is that of `build_devices`.
+    """
+    real = {} if simulate is None else {n: d for n, d in bed.devices_of(JointSensors).items() if n not in simulate}
+    return {
+        f"devices.{name}.time_deviation_s": driver.time_deviation_s(bed.loop.period_s)
+        for name, device in real.items()
+        if isinstance(driver := device.driver, LinkTable) and not device.time_deviation_s
+    }
 
 
 def _device_set(

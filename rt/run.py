@@ -37,7 +37,7 @@ from granite.logs.run_summary import Ending, RedundantContacts, RunSummary
 from granite.logs.summary import named_values
 from granite.logs.unfinished import recorded_at
 from granite.rt.checks.after_stop import driven_after_stop
-from granite.rt.devices import build_devices
+from granite.rt.devices import build_devices, sample_timing
 from granite.rt.guard.guard import Guard
 from granite.rt.half_real import refuse_open_loops
 from granite.rt.live.live_view import LinkNews, LiveRequests, LiveView
@@ -100,7 +100,8 @@ class Run:
         in_loop: bool = True,
     ) -> None:
         with refused_where_it_fails(bed.name):
-            bed = with_plan(bed.with_changes(rehearsal.timing) if rehearsal else bed)
+            timing = sample_timing(rehearsal.bed) if rehearsal else sample_timing(bed, simulate)
+            bed = with_plan(bed.with_changes(timing) if timing else bed)
         self.bed, self._rehearsal = bed, rehearsal
         is_hardware = simulate is not None and len(set(simulate)) < len(bed.devices)
         self._mode = "rehearsal" if rehearsal else "hardware" if is_hardware else "realtime"

@@ -8,6 +8,7 @@ In a testbed's file:
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -49,6 +50,10 @@ class SerialTextDevice(Sensor, Actuator):
         delay_s: NotNegative = 0.0
         #: sensors: the first number of a line is the sender's clock in counts of this, such as 0.001 for millis()
         clock_s: Positive | None = None
+
+        def time_deviation_s(self, period_s: float) -> float:
+            """Without a clock a line has the time of its tick, and came at any time since the one before."""
+            return period_s / math.sqrt(3) if self.clock_s is None else super().time_deviation_s(period_s)
 
     def __init__(self, options: Options, name: str, bed: Testbed, link: TextLink) -> None:
         device = bed.devices[name]

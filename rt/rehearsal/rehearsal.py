@@ -18,7 +18,6 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from granite.config.devices.joint_sensors import JointSensors
 from granite.config.errors import InputError, PlantLostError, one_of
 from granite.config.loader import to_json
 from granite.config.records import Array, Truth
@@ -42,8 +41,6 @@ _END_S = 5.0
 #: of the boards. On a loaded machine a byte through a pseudo-terminal can take
 #: longer than the 20 ms of a real board [s]
 _WATCHDOG_S = 0.1
-#: of the time of a board's sample, which pseudo-terminals make uncertain (one sigma) [s]
-_TIME_DEVIATION_S = 1e-3
 #: a plant that is later than this is lost [s]
 _LOST_S = 0.25
 #: a board does not answer while the plant's measurements are older than this: it would date them now [ms]
@@ -189,16 +186,8 @@ class Rehearsal:
         why = self.plant.answer(0.0).get("failure") if code == 0 else f"its process ended with code {code}"
         return f"the plant of the rehearsal is gone: {why}"
 
-    @property
-    def timing(self) -> dict[str, float]:
-        """How well the time of a board's sample is known, by key, where that is 0: the estimator needs it."""
-        wired = [device.name for board in self._wired for device in board.devices]
-        sensors = self._bed.devices_of(JointSensors).items()
-        untimed = [name for name, device in sensors if name in wired and not device.time_deviation_s]
-        return {f"devices.{name}.time_deviation_s": _TIME_DEVIATION_S for name in untimed}
-
     def _drivers(self) -> dict[str, Any]:
-        """The driver of each device, and the timing, by key."""
+        """The driver of each device, by key."""
         drivers: dict[str, Any] = {
             name: {"kind": "pose_stream", "address": address} for name, address in self._streams.items()
         }
@@ -212,7 +201,7 @@ class Rehearsal:
                     "watchdog_s": self.watchdog_s,
                     "channels": {wire.signal: f"{wire.kind.name.lower()} {wire.name}" for wire in device.wires},
                 }
-        return {**{f"devices.{name}.driver": driver for name, driver in drivers.items()}, **self.timing}
+        return {f"devices.{name}.driver": driver for name, driver in drivers.items()}
 
 
 class _DistantTwin:

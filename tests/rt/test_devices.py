@@ -176,3 +176,24 @@ REFUSED = {
 def test_a_driver_that_can_not_be_had_is_refused_with_its_key(tmp_path: Path, driver: str, said: str):
     with pytest.raises(InputError, match=said):
         bed_with(tmp_path, "vision", driver=driver)
+
+
+@pytest.mark.parametrize(
+    ("driver", "expected"),
+    [
+        ('{ kind = "moteus", port = "/dev/bus", ids = { shoulder = 1, elbow = 2 } }', 1e-3),
+        ('{ kind = "serial_text", port = "/dev/lines" }', 0.005 / 3**0.5),
+        ('{ kind = "serial_text", port = "/dev/lines", clock_s = 1e-3 }', 1e-3),
+    ],
+)
+def test_the_estimator_gets_the_uncertainty_of_a_real_joint_sensors_time_from_its_driver(
+    tmp_path: Path, driver: str, expected: float
+):
+    """That of lines without a clock is the second moment of a uniform delay of up to a period."""
+    named = f"devices.joint_sensors.driver={driver}"
+    bed = bed_with(tmp_path, "vision", "motors", "thrusters", changes=(named,))
+    key = "time_deviation_s"
+    assert getattr(Run(bed, simulate=[]).bed.devices["joint_sensors"], key) == pytest.approx(expected)
+    assert getattr(Run(bed).bed.devices["joint_sensors"], key) == 0.0
+    stated = bed.with_changes({f"devices.joint_sensors.{key}": 0.01})
+    assert getattr(Run(stated, simulate=[]).bed.devices["joint_sensors"], key) == 0.01
