@@ -67,12 +67,12 @@ def sample_timing(bed: Testbed, simulate: Collection[str] | None = ()) -> dict[s
 
     `simulate` is that of `build_devices`.
     """
-    real = {} if simulate is None else {n: d for n, d in bed.devices_of(JointSensors).items() if n not in simulate}
-    return {
-        f"devices.{name}.time_deviation_s": driver.time_deviation_s(bed.loop.period_s)
-        for name, device in real.items()
-        if isinstance(driver := device.driver, LinkTable) and not device.time_deviation_s
-    }
+    timing: dict[str, float] = {}
+    for name, device in bed.devices_of(JointSensors).items():
+        driver, is_real = device.driver, simulate is not None and name not in simulate
+        if is_real and isinstance(driver, LinkTable) and not device.time_deviation_s:
+            timing[f"devices.{name}.time_deviation_s"] = driver.time_deviation_s(bed.loop.period_s)
+    return timing
 
 
 def _device_set(
