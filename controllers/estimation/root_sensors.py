@@ -146,6 +146,8 @@ def _modules_of_offsets(measurement: Measurement, model: ControlModel, offsets: 
 
 def _refuse_wrong(measurement: Measurement, device: Device, model: ControlModel) -> int:
     """The number of values of a frame; raises where the model has another shape, or is not finite."""
+    if not isinstance(measurement, Measurement):
+        raise InputError(f"its `measurement` gives a {type(measurement).__name__}", expected="a granite.Measurement")
     n, rows = len(device.signals(model.bed)), len(measurement.noise)
     expected = ca.SX(measurement.expected)
     if expected.shape != (rows, 1) or n not in (rows, 2 * rows):
@@ -159,6 +161,8 @@ def _refuse_wrong(measurement: Measurement, device: Device, model: ControlModel)
     strange = [s.name() for s in ca.symvar(expected) if not ca.depends_on(symbols, s)]
     if strange:
         raise InputError(f"its model has the symbol '{strange[0]}'", expected="symbols of `q` and `u` alone")
+    if not _depends_on(measurement, symbols):
+        raise InputError("its model is a constant, so nothing determines its values", expected="one with `q` or `u`")
     f = ca.Function("h", [symbols], [expected, ca.jacobian(expected, symbols)])
     rng = np.random.default_rng(0)
     values = [np.array(part) for part in f(rng.uniform(0.1, 1.0, symbols.numel()))]

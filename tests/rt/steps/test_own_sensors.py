@@ -69,6 +69,8 @@ class Wrong(granite.Device):
             "has the symbol 'z', expected symbols of `q` and `u` alone",
         ),
         ("granite.Measurement(x, (1e-3,), angles=(1,))", "names a row beyond its 1"),
+        ("granite.Measurement(ca.SX(2.0), (1e-3,))", "is a constant, so nothing determines its values, expected one"),
+        ("x", "gives a SX, expected a granite.Measurement"),
     ],
 )
 def test_a_model_that_can_not_be_used_is_refused_in_one_sentence(model: str, said: str, tmp_path: Path) -> None:
