@@ -79,6 +79,8 @@ class KalmanEstimator:
         #: noise: that is a margin for faults and for forces that the model does not have
         stated_translation_m_s2_per_rthz: Positive | None = None
         stated_rotation_rad_s2_per_rthz: Positive | None = None  #: the same of headings
+        #: of headings whose rate or acceleration is measured, so that errors of the joints' rates have no part in them
+        stated_measured_rotation_rad_s2_per_rthz: Positive | None = None
         #: of modules whose bases or bodies differ
         modules: dict[Name, ModuleNoise] = Field(default_factory=dict)
         disturbance: DisturbanceTable = DisturbanceTable()  #: observer of unknown forces and torques
@@ -129,6 +131,7 @@ class KalmanEstimator:
             process,
             options.measured_rotation_rad_s2_per_rthz,
             _stated(options, process),
+            options.stated_measured_rotation_rad_s2_per_rthz,
             options.acceleration_correlation_s,
         )
         if options.acceleration_correlation_s < 4 * self._period and any(root.accelerations for root in roots):

@@ -25,6 +25,10 @@ the next one. So the error of each acceleration that a sensor measures is a stat
 which at low frequencies has the density that the white noise had: the process noise needs no other number. An
 accelerometer then measures model acceleration + e, less free fall along the slope of a measured floor, and its biases.
 Poses tell e from a bias: e moves the root, a bias only the reading. Slope that is not known is part of the biases.
+An e beyond its deviation, density / sqrt(2 T), is of a force that this process does not have, such as a push: the
+process is then taken to be as strong as e shows it, so that the next change of e is followed and stated as well. An
+innovation beyond 4 deviations is a force that began within the period: the variance of e, and with it that of the rate
+that the force has given since, grows by what is beyond.
 
 Process noise is a margin: it lets the filter follow forces that the model does not have, such as a fault or a slope.
 Where the model is better than that, P says too much: of a pose without any process noise 3/4 of its variance are left,
@@ -62,6 +66,8 @@ STEP = 2 * POSE
 
 #: variance of a measurement without noise, which keeps the update defined
 _LEAST_VARIANCE = 1e-16
+#: an innovation of an acceleration by more standard deviations is a force that begins
+_JUMP_SIGMA = 4.0
 #: how far a first heading may be from the given one to be taken as that of the same turn [rad]
 _NEAR = math.pi / 2
 #: of Newton's method for the first pose: one where the pose itself is measured, two with a lever
@@ -99,6 +105,7 @@ class Root(NamedTuple):
     #: which of its accelerations sensors measure, and the correlation time of their errors [s]
     accelerations: tuple[int, ...] = ()
     correlation_s: float = 0.1
+    period_s: float = 0.0  #: over which they are measured
 
 
 class RootKernels:
@@ -162,9 +169,8 @@ class RootKernels:
 
         given = [ca.Function("h", [z, x, a], [h]).serialize() for h in self._expected]
         described = [sensor.measurement._replace(expected=None, acceleration=None) for sensor in root.sensors]
-        key = repr(
-            (root.first, self._densities, root.offsets, root.accelerations, root.correlation_s, described, given)
-        )
+        times = root.correlation_s, root.period_s
+        key = repr((root.first, self._densities, root.offsets, root.accelerations, times, described, given))
         kernels = compile_once("root_filter", key, write)
         self.propagation: Kernel = kernels["propagation"]
         self.updates: list[Kernel] = [kernels[f"update_{k}"] for k in range(len(root.sensors))]
@@ -226,12 +232,16 @@ class RootKernels:
             after[i] += in_pose * z[entry]
             after[POSE + i] += in_rate * z[entry]
             after[entry] = left * z[entry]
-        for P, densities in zip(self._covariances(packed), self._densities, strict=True):
+        T = self.root.correlation_s
+        excess = {i: ca.fmax(1, 2 * T * (z[k] / self.root.process[i]) ** 2) for i, k in self._errors.items()}
+        # The deviations allow for a force along one axis that is taken for one along another.
+        largest = dict.fromkeys(excess, ca.mmax(ca.vertcat(1, *excess.values())))
+        for k, (P, densities) in enumerate(zip(self._covariances(packed), self._densities, strict=True)):
             Q = ca.SX(self.n_z, self.n_z)
             for i, density in enumerate(densities[: self.n_pose]):
                 s = density**2
                 if i in self._errors:
-                    self._add_error(Q, i, d, s / self.root.correlation_s**2)
+                    self._add_error(Q, i, d, s / T**2 * (largest if k else excess)[i])
                     continue
                 Q[i, i], Q[POSE + i, POSE + i] = s * d * d * d / 3, s * d
                 Q[i, POSE + i] = Q[POSE + i, i] = s * d * d / 2
@@ -240,7 +250,7 @@ class RootKernels:
             covariances.append(F @ P @ F.T + Q)
         return ca.Function("propagation", [z, packed, numbers], [after, self._packed(covariances)])
 
-    def _add_error(self, Q: ca.SX, i: int, d: ca.SX, s: float) -> None:
+    def _add_error(self, Q: ca.SX, i: int, d: ca.SX, s: ca.SX) -> None:
         """Noise of pose, rate and acceleration by white noise of e', to the leading order in d / T."""
         entries = i, POSE + i, self._errors[i]
         # Integrals of d^a / a! d^b / b!, with a and b the integrations from e' to each of the two.
@@ -280,15 +290,30 @@ class RootKernels:
             within = ca.logic_and(within, ca.fabs(sigmas[i]) <= gate)
         after = ca.SX(z)
         for i in range(m):
+            left = innovation[i] - H[i, :] @ (after - z)
+            if measurement.acceleration is not None:
+                covariances = self._with_jump(covariances, H[i, :], R[i], left)
             P = covariances[0]
             gain = P @ H[i, :].T / (H[i, :] @ P @ H[i, :].T + R[i])
-            after = after + gain @ (innovation[i] - H[i, :] @ (after - z))
+            after = after + gain @ left
             rest = ca.SX.eye(self.n_z) - gain @ H[i, :]
             covariances = [rest @ P @ rest.T + gain @ R[i] @ gain.T for P in covariances]
         results = [ca.densify(after), self._packed(covariances), sigmas, within]
         if joints.nnz():  # the joints moved on until the end of the period, whose state x is
             results = ca.substitute(results, [x], [ca.vertcat(x[:n] + since * x[n:], x[n:])])
         return ca.Function(f"update_{k}", [z, packed, x, since, a, deviation, measured, variance, gate], results)
+
+    def _with_jump(self, covariances: Sequence[ca.SX], H: ca.SX, R: ca.SX, innovation: ca.SX) -> list[ca.SX]:
+        """The covariances with a force that began within the period, where the innovation shows one."""
+        P, effect = covariances[0], ca.SX(self.n_z, 1)
+        size = ca.sumsqr(H[list(self._errors.values())])
+        if not size.nnz():
+            return list(covariances)
+        for i, entry in self._errors.items():
+            effect[entry] = H[entry] / size
+            effect[POSE + i] = effect[entry] * self.root.period_s
+        beyond = ca.fmax(0, innovation**2 - _JUMP_SIGMA**2 * (H @ P @ H.T + R))
+        return [P + beyond * (effect @ effect.T) for P in covariances]
 
     def _start(self, k: int, z: ca.SX, x: ca.SX, a: ca.SX) -> ca.Function:
         """(state of the model, measured, variance, heading) -> z at rest, and P.

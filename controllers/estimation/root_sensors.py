@@ -26,6 +26,7 @@ def measured_roots(
     process: Mapping[str, tuple[float, float, float]],
     measured_rotation: float,
     stated: Mapping[str, tuple[float, float, float]],
+    stated_measured_rotation: float | None,
     correlation_s: float,
 ) -> list[Root]:
     """Every floating root that the controller knows with its sensors, and every fixed one that has some.
@@ -40,6 +41,8 @@ def measured_roots(
         At least this density of the rotation, where a sensor measures its rate.
     stated
         Density from which the deviations follow, of the roots that have one of their own.
+    stated_measured_rotation
+        The same of the rotation, where a sensor measures its rate or acceleration.
     correlation_s
         Correlation time of the error of an acceleration that a sensor measures.
 
@@ -102,8 +105,11 @@ def measured_roots(
             heading = model.bed.simulation.initial.get(key, 0.0)
             poses = [sensor.name for sensor in known if _determines(sensor.measurement, model, at)]
             patience = _PATIENCE * min(map(model.bed.age_limit, poses))
-        root = Root(name, at, tuple(known), density, stated.get(name), tuple(estimated), has_rate, heading, patience)
-        root = root._replace(accelerations=accelerations, correlation_s=correlation_s)
+        by_model = stated.get(name)
+        if by_model and stated_measured_rotation and (has_rate or 2 in accelerations):
+            by_model = *by_model[:2], stated_measured_rotation
+        root = Root(name, at, tuple(known), density, by_model, tuple(estimated), has_rate, heading, patience)
+        root = root._replace(accelerations=accelerations, correlation_s=correlation_s, period_s=model.bed.loop.period_s)
         measured.append(root)
     return measured
 
