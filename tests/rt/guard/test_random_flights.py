@@ -12,7 +12,8 @@ from granite.config.testbed import Testbed
 from granite.rt.run_in_memory import simulate_in_memory
 from tests.support.flyer_pair import START, flyer_pair
 
-RUNS = 500
+#: flights of each kind: by `make test-all`, and by `make studies`
+RUNS = [pytest.param(40, marks=pytest.mark.slow), pytest.param(250, marks=[pytest.mark.slow, pytest.mark.study])]
 ZONES = [
     {"name": "post", "disc": {"position_m": [2.3, 1.0], "radius_m": 0.12}},
     {"name": "drum", "disc": {"position_m": [1.0, 2.1], "radius_m": 0.25}},
@@ -51,17 +52,17 @@ def _bed(build: Any, name: str, start: np.ndarray, goal: np.ndarray, seed: int, 
     })  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("runs", RUNS)
 @pytest.mark.parametrize("flight", [single, pair])
-def test_no_random_flight_ends_in_a_collision(flight: Any) -> None:
+def test_no_random_flight_ends_in_a_collision(flight: Any, runs: int) -> None:
     rng = np.random.default_rng(7)
     endings: dict[str, int] = {}
     nearest = np.inf
-    for seed in range(RUNS // 2):
+    for seed in range(runs):
         summary = simulate_in_memory(flight(rng, seed)).summary
         assert summary is not None
         assert "collisions" not in summary, (seed, summary["collisions"])
         nearest = min(nearest, *(least["least_m"] for least in summary["clearance"].values()))
         endings[summary["ended"]] = endings.get(summary["ended"], 0) + 1
-    assert endings["keep_out_ahead"] > RUNS // 20, endings
+    assert endings["keep_out_ahead"] > runs // 10, endings
     assert nearest >= -0.02, endings  # of the discs that cover bodies, which extend up to 35 mm beyond them
