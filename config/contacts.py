@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pydantic import model_validator
 
-from granite.config.base import Angle, Name, Positive, Table, Vector
+from granite.config.base import Angle, Name, NotNegative, Positive, Table, Vector
 from granite.config.errors import InputError
 
 GROUND = "ground"
@@ -151,6 +153,22 @@ class Forcing(Table):
         return {name: profile for name, profile in self if profile is not None}
 
 
+class Compliance(Table):
+    """Springs and dampers between the two sides of a contact, along the directions that its kind holds."""
+
+    stiffness_n_m: NotNegative = 0.0  #: spring along held translations
+    damping_n_s_m: NotNegative = 0.0  #: damping along held translations
+    stiffness_n_m_rad: NotNegative = 0.0  #: spring about held rotations
+    damping_n_m_s_rad: NotNegative = 0.0  #: damping of held rotations
+
+    def along(self, directions: Iterable[str]) -> tuple[list[float], list[float]]:
+        """Stiffness and damping along directions."""
+        turns = [direction.startswith("r") for direction in directions]
+        stiffness = [self.stiffness_n_m_rad if turn else self.stiffness_n_m for turn in turns]
+        damping = [self.damping_n_m_s_rad if turn else self.damping_n_s_m for turn in turns]
+        return stiffness, damping
+
+
 class Contact(Table):
     """P, the second side, is held against E, the first; the modes of the kind are fixed in the axes of E."""
 
@@ -161,5 +179,6 @@ class Contact(Table):
     second: Side  #: P, which is held
     #: parameters of the kind, such as the pitch of a screw
     parameters: dict[str, float] = {}  # noqa: RUF012
+    compliance: Compliance | None = None  #: springs and dampers along held directions; none: it is rigid
     motion: PrescribedMotion = PrescribedMotion()  #: prescribed motion along held directions
     force: Forcing = Forcing()  #: prescribed forces along free directions

@@ -314,8 +314,9 @@ class Testbed(Table):
 
     @property
     def squeezed(self) -> tuple[str, ...]:
-        """Modules with contacts at several points, which may have an internal force."""
-        sides = [{contact.first.module, contact.second.module} for contact in self.contacts]
+        """Modules with rigid contacts at several points, which may have an internal force."""
+        rigid = [contact for contact in self.contacts if contact.compliance is None]
+        sides = [{contact.first.module, contact.second.module} for contact in rigid]
         held = [name for both in sides if len(both) > 1 for name in both]
         return tuple(module.name for module in self.modules if held.count(module.name) > 1)
 

@@ -53,8 +53,8 @@ class ControlModel(Kinematics):
     closed
         The contacts that this model knows: those between its modules and to the ground that are closed all the time.
     ignored
-        Other contacts of its modules: they open and close by themselves, have friction, or join modules that it does
-        not know.
+        Other contacts of its modules: they open and close by themselves, have friction or springs, or join modules
+        that it does not know.
     active, passive
         Velocities that an actuator acts on, and the others: joints without a motor, modes of flexible links, bases
         without thrusters, objects.
@@ -74,7 +74,8 @@ class ControlModel(Kinematics):
         ]
         self.closed = [c for c in own if {c.first.module, c.second.module} <= known and _stays_closed(bed, c)]
         #: those that grips close and open
-        self.switched = [c for c in own if {c.first.module, c.second.module} <= known and c.name in bed.grips]
+        grips = [c for c in own if c.name in bed.grips and c.compliance is None]
+        self.switched = [c for c in grips if {c.first.module, c.second.module} <= known]
         self.ignored = [c for c in own if c not in self.closed and c not in self.switched]
         self.active = sorted({*self.driven, *roots})
         self.passive = [i for i in range(self.n) if i not in self.active]
@@ -373,6 +374,7 @@ def _stays_open(bed: Testbed, contact: Contact) -> bool:
 
 
 def _stays_closed(bed: Testbed, contact: Contact) -> bool:
-    """Whether a contact is closed all the time, by itself and without slipping, and not moved from outside."""
+    """Whether a contact is closed all the time, by itself, rigid, without slipping, and not moved from outside."""
     driven = contact.motion.profiles or contact.force.profiles
-    return not (bed.switches or driven or kind_of(contact.kind).one_sided or has_friction(contact))
+    yields = contact.compliance is not None
+    return not (bed.switches or driven or yields or kind_of(contact.kind).one_sided or has_friction(contact))

@@ -27,9 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 from granite.config.coordinates import Coordinate, of_all, velocities
 from granite.config.errors import InputError, one_of
 from granite.kernels.kernel import Array
-from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.assembly import Assembly
 from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.contacts.friction import form
 from granite.mrds.contacts.kind import DIRECTIONS, PLANAR
 from granite.mrds.tolerances import DEPENDENT_SINE, LINEARISATION_ERROR, LINEARISED_RESIDUAL
 
@@ -281,7 +281,7 @@ class _Names(NamedTuple):
         holding = [
             Coordinate(f"{contact.name}_{direction}", "N m" if direction.startswith("r") else "N")
             for contact in contact_set.contacts
-            for direction in kind_of(contact.kind).held
+            for direction in form(contact, contact.name in contact_set.label.slipping).held
             if DIRECTIONS.index(direction) in directions
         ]
         return cls([Coordinate(c.name, c.unit.removesuffix("/s")) for c in moving], list(moving), holding)

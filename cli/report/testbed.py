@@ -129,7 +129,8 @@ def _contacts(bed: Testbed) -> Iterator[tuple[str, ...]]:
     for contact in bed.contacts:
         kind = kind_of(contact.kind)
         given = ", ".join(f"{name} = {value:g}" for name, value in contact.parameters.items())
-        holds = ", ".join(directions_in(kind.held, planar)) + (", one-sided" if kind.one_sided else "")
+        extra = ", one-sided" if kind.one_sided else ", by springs" if contact.compliance else ""
+        holds = ", ".join(directions_in(kind.held, planar)) + extra
         yield contact.name, contact.kind, _side(contact.first), _side(contact.second), holds, given or "-"
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from granite.config.base import NotNegative, Positive, Table
+from granite.config.base import NotNegative, Positive
+from granite.config.contacts import Compliance
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
 from granite.config.errors import InputError
@@ -13,14 +14,10 @@ if TYPE_CHECKING:
     from granite.config.testbed import Testbed
 
 
-class GripCompliance(Table):
+class GripCompliance(Compliance):
     """Springs and dampers between the two sides of a closed grip, and friction along the rotations it leaves free."""
 
     stiffness_n_m: Positive  #: spring along held translations
-    damping_n_s_m: NotNegative = 0.0  #: damping along held translations
-    #: of grips that hold rotations
-    stiffness_n_m_rad: NotNegative = 0.0
-    damping_n_m_s_rad: NotNegative = 0.0  #: damping of held rotations
     #: largest force, beyond which the held part slips; none: unlimited
     holding_n: Positive | None = None
     #: against free rotations; it fades out below the rate
@@ -56,11 +53,12 @@ class Grips(Device):
         return ((0.0, 1.0),) * len(bed.grips)
 
     def check(self, bed: Testbed) -> None:
-        """Springs are not driven."""
+        """Springs are not driven, and have no springs of their own."""
         for contact in bed.contacts if self.simulated is not None else ():
-            if contact.motion.profiles or contact.force.profiles:
-                problem = f"contact '{contact.name}' is driven"
-                raise InputError(problem, key="simulated", expected="none where contacts are driven")
+            if contact.motion.profiles or contact.force.profiles or contact.compliance:
+                state = "has a compliance" if contact.compliance else "is driven"
+                problem = f"contact '{contact.name}' {state}"
+                raise InputError(problem, key="simulated", expected=f"none where a contact {state}")
 
     def describe(self, bed: Testbed) -> list[str]:
         """The contacts they close and open."""

@@ -38,6 +38,7 @@ def drive_function(contacts: tuple[Contact, ...], planar: bool, slipping: frozen
 def check_drive(contact: Contact, planar: bool) -> None:
     """Refuse motion along free modes, force along constrained ones, and rotation unless all rotations are held."""
     kind = kind_of(contact.kind)
+    kind = kind.yielding if contact.compliance is not None else kind
     held = directions_in(kind.held, planar)
     free = directions_in(kind.free, planar)
     for key, profiles, able in (("motion", contact.motion.profiles, held), ("force", contact.force.profiles, free)):

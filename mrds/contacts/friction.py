@@ -62,8 +62,10 @@ def has_friction(contact: Contact) -> bool:
 
 
 def form(contact: Contact, slips: bool) -> Kind:
-    """The kind of a contact, or that of its sliding state; without friction it always slides."""
+    """The kind of a contact, or that of its sliding state, or with springs; without friction it always slides."""
     kind = kind_of(contact.kind)
+    if contact.compliance is not None:
+        return kind.yielding
     return kind.slipping if kind.friction_modes and (slips or not has_friction(contact)) else kind
 
 

@@ -32,6 +32,7 @@ import casadi as ca
 from granite.config.base import spatial
 from granite.config.contacts import Contact, Side
 from granite.mrds.contacts import kind_of
+from granite.mrds.contacts.compliance import elastic_force
 from granite.mrds.contacts.friction import SlidingContact, direction_of, form, kinetic_friction, magnitudes
 from granite.mrds.contacts.kind import PLANAR, directions_in
 from granite.mrds.contacts.kinematics import ContactKinematics, ContactPoint, contact_kinematics
@@ -83,7 +84,7 @@ class GlobalLevel:
             displacements.append(ca.SX.sym("x_c", len(directions)))
             moved = {d: displacements[-1][i] for i, d in enumerate(directions) if d in c.motion.profiles}
             E, P = self._point(c.first), self._point(c.second)
-            self.kinematics.append(contact_kinematics(kind, c.parameters, E, P, planar, moved))
+            self.kinematics.append(contact_kinematics(kind, c.parameters, E, P, planar, moved, kind_of(c.kind)))
         #: x_c: prescribed displacement along the constrained modes; used where a contact has a prescribed motion
         self.displacement = ca.vertcat(*displacements)
         self.has_motion = any(c.motion.profiles for c in contacts)
@@ -96,6 +97,9 @@ class GlobalLevel:
         self.rotation = ca.diagcat(ca.SX(0, 0), *(k.rotation for k in self.kinematics))
         #: known forces along the free modes, and prescribed velocity and acceleration along the constrained ones
         self.free_force = ca.SX.sym("F_u", self.n_free)
+        elastic = (elastic_force(c, k, planar) for c, k in zip(contacts, self.kinematics, strict=True))
+        #: all forces along the free modes but friction: prescribed ones, and those of springs
+        self._pushes = self.free_force + ca.vertcat(ca.SX(0, 1), *elastic)
         self.velocity = ca.SX.sym("xd_c", self.n_held)
         self.prescribed = ca.SX.sym("xdd_c", self.n_held)
         #: gains of Baumgarte stabilisation on the velocity and position errors of the constraints [1/s, 1/s^2]
@@ -127,14 +131,14 @@ class GlobalLevel:
         return _stacked(k.U[1].T @ free + k.C[1].T @ (k.rotation @ force) for k, free, force in parts)
 
     def contact_power(self, held: ca.SX) -> ca.SX:
-        """Power of all contacts on the modules: zero but for contacts with prescribed motion, force or friction."""
+        """Power of all contacts on the modules: zero but for prescribed motion, force, springs or friction."""
         free = _stacked(contact.free_velocity for contact in self.kinematics)
         bound = _stacked(contact.velocity for contact in self.kinematics)
         return ca.dot(self._with_friction(held), free) + ca.dot(held, bound)
 
     def _with_friction(self, held: ca.SX) -> ca.SX:
         """Forces along the free modes, with the friction that belongs to given constraint forces."""
-        free_force = self.free_force
+        free_force = self._pushes
         for contact, unit in zip(self.sliding, self._unit_frictions(), strict=True):
             N = held[contact.normal]
             free_force += contact.friction * (ca.fmax(N, 0) if contact.one_sided else ca.fabs(N)) * unit
@@ -146,7 +150,7 @@ class GlobalLevel:
 
     def rotated_constraint_rhs(self) -> ca.SX:
         """y in the axes in which the forces are solved for; one more column for a unit of each friction."""
-        y = self._less_leaf_response(-_stacked(k.acceleration for k in self.kinematics), self.free_force)
+        y = self._less_leaf_response(-_stacked(k.acceleration for k in self.kinematics), self._pushes)
         # Baumgarte stabilisation: x''_c - gains * (slip, gap)
         y += self.rotation @ (self.prescribed - self.feedback[0] * self.slip - self.feedback[1] * self.gap)
         units = (self._less_leaf_response(ca.SX.zeros(self.n_held), unit) for unit in self._unit_frictions())
@@ -154,7 +158,7 @@ class GlobalLevel:
 
     def net_force(self) -> ca.SX:
         """f: generalised force on every hub without constraint forces; one more column for a unit of each friction."""
-        f = _stacked(hub["net_force"] for hub in self._hubs.values()) + self._on_hubs(self.free_force)
+        f = _stacked(hub["net_force"] for hub in self._hubs.values()) + self._on_hubs(self._pushes)
         return ca.horzcat(f, *map(self._on_hubs, self._unit_frictions()))
 
     def with_friction(self, solution: KktSolution) -> tuple[KktSolution, ca.SX]:
@@ -162,10 +166,10 @@ class GlobalLevel:
         force, unit_forces = _first_and_rest(solution.force)
         acceleration, unit_accelerations = _first_and_rest(solution.acceleration)
         if not self.sliding:
-            return solution, self.free_force
+            return solution, self._pushes
         normals = [contact.normal for contact in self.sliding]
         m, margin = magnitudes(force[normals], unit_forces[normals, :], self.sliding)
-        free_force = self.free_force + ca.horzcat(*self._unit_frictions()) @ m
+        free_force = self._pushes + ca.horzcat(*self._unit_frictions()) @ m
         independence = ca.if_else(margin > 0, solution.independence, -1)
         combined = KktSolution(force + unit_forces @ m, acceleration + unit_accelerations @ m, independence)
         return combined, free_force
@@ -201,6 +205,7 @@ class GlobalLevel:
         """
         # A contact of a module with itself cancels whatever it does, and is no load by others.
         loads = [i for i, c in enumerate(self._contacts) if (c.first.module == module) != (c.second.module == module)]
+        loads = [i for i in loads if self.kinematics[i].n_held]
         rows = [row for i in loads for row in range(self._held_at[i], self._held_at[i + 1])]
         internal = ca.SX.zeros(self.n_held)
         if len(loads) < 2:  # one contact alone can't squeeze

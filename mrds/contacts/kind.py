@@ -112,6 +112,16 @@ class Kind:
             friction_modes=(),
         )
 
+    @property
+    def yielding(self) -> Kind:
+        """The same kind with springs along what it holds: those modes are free, and come first among the free modes."""
+
+        def modes(relative: RelativePose, parameters: Parameters) -> Modes:
+            free, held = self.modes(relative, parameters)
+            return Modes(ca.horzcat(held, free), ca.SX(6, 0))
+
+        return replace(self, modes=modes, free=(*self.held, *self.free), held=())
+
     def check(self, contact: str, values: Parameters) -> None:
         """Refuse parameters that are missing, unknown or out of their range."""
         for name, parameter in self.parameters.items():

@@ -40,6 +40,7 @@ class ContactKinematics:
     free_velocity: ca.SX  #: psi_u^T x'_rel
     acceleration: ca.SX  #: rotation (psi_c^T x''_rel + psi_c'^T x'_rel), with the accelerations of the points
     gap: ca.SX  #: position error along each constrained mode, zero where a mode constrains velocity only
+    stretch: ca.SX  #: position error along each mode that a rigid contact of the kind constrains
 
     @property
     def n_held(self) -> int:
@@ -53,9 +54,15 @@ class ContactKinematics:
 
 
 def contact_kinematics(
-    kind: Kind, parameters: Parameters, E: ContactPoint, P: ContactPoint, planar: bool, moved: dict[str, ca.SX]
+    kind: Kind,
+    parameters: Parameters,
+    E: ContactPoint,
+    P: ContactPoint,
+    planar: bool,
+    moved: dict[str, ca.SX],
+    rigid: Kind,
 ) -> ContactKinematics:
-    """The contact of P against E, with prescribed displacements along the directions `moved`."""
+    """The contact of P against E, with prescribed displacements along the directions `moved`; `rigid`: its own kind."""
     rows = PLANAR if planar else list(range(6))
     rho, w_E = P.position - E.position, E.twist[3:]
     v = P.twist[:3] - E.twist[:3] - ca.cross(w_E, rho)
@@ -83,6 +90,7 @@ def contact_kinematics(
         free_velocity=bases.psi_u.T @ twist[rows],
         acceleration=rotated @ ca.vertcat(a, alpha)[rows] + rotation_c @ basis_rate,
         gap=_gap(kind, parameters, pose, moved, planar) if moved else bases.gap,
+        stretch=rigid.bases(pose, parameters, planar).gap,
     )
 
 

@@ -14,6 +14,7 @@ from granite.config.coordinates import positions, velocities
 from granite.config.errors import InputError, one_of
 from granite.config.modules import Module
 from granite.mrds.contacts import kind_of
+from granite.mrds.contacts.compliance import check_compliance
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.drive import check_drive
 from granite.mrds.contacts.friction import check_friction, has_friction
@@ -45,6 +46,7 @@ class System:
         self.planar = all(module.dimension == "planar" for module in modules)
         _check(self.modules, self.contacts, len(modules), len(contacts))
         for contact in contacts:
+            check_compliance(contact, self.modules, self.planar)
             check_drive(contact, self.planar)
         if self.planar:
             _check_plane(self.modules, self.contacts)

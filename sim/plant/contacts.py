@@ -39,6 +39,7 @@ class Contacts:
         #: whether contacts change by themselves
         self.watches = any(c.name in by_themselves or has_friction(c) for c in bed.contacts)
         _refuse_driven(bed, self.watches, len(sets) > 1)
+        _refuse_switched_springs(bed, sets)
         is_soft = compliance(bed) is not None
         if is_soft and self.watches:
             expected = "none where contacts open and close, or slip, by themselves"
@@ -131,6 +132,14 @@ class Contacts:
         for event in events:
             self.caught[self._index[event.contact]] += np.linalg.norm(event.impulse)
             self.lost += event.energy_lost
+
+
+def _refuse_switched_springs(bed: Testbed, sets: list[frozenset[str]]) -> None:
+    """Refuse compliance where a contact opens and closes: a grip within reach would pull at once."""
+    for contact in bed.contacts:
+        if contact.compliance is not None and not all(contact.name in closed for closed in sets):
+            expected = "none where the behaviour opens or closes the contact: devices.grips.simulated is for grips"
+            raise InputError(file=bed.name, key=f"contacts.{contact.name}.compliance", expected=expected)
 
 
 def _refuse_driven(bed: Testbed, watches: bool, switches: bool) -> None:

@@ -134,7 +134,8 @@ def loads_function(bed: Testbed, motion: PlantMotion, contacts: ContactSet) -> c
     _, held, independence = assembly.driven(q, u, force, *drive)
     wrench, _ = assembly.loads(q, u, free_force, held)
     squeeze = _squeeze(bed, contacts, q, held)
-    gap, slip = (ca.mmax(ca.fabs(error)) for error in assembly.errors(q, u, velocity, displacement))
+    errors = assembly.errors(q, u, velocity, displacement) if contacts.n_held else (ca.MX(1, 1), ca.MX(1, 1))
+    gap, slip = (ca.mmax(ca.fabs(error)) for error in errors)
     return ca.Function("plant_loads", [state, full, torque], [wrench, squeeze, ca.vertcat(gap, slip, independence)])
 
 

@@ -46,7 +46,7 @@ def grip_forces(soft: GripCompliance, contacts: ContactSet, q: ca.MX, u: ca.MX) 
     held, free, first = [ca.MX(0, 1)], [ca.MX(0, 1)], 0
     for contact in contacts.contacts:
         kind, rows = kind_of(contact.kind), contacts.rows[contact.name]
-        stiffness, damping = _per_direction(soft, directions_in(kind.held, contacts.planar))
+        stiffness, damping = soft.along(directions_in(kind.held, contacts.planar))
         force = -ca.DM(stiffness) * gap[rows] - ca.DM(damping) * slip[rows]
         pushes = ca.DM(_is_translation(directions_in(kind.held, contacts.planar)))
         if soft.holding_n is not None:
@@ -78,21 +78,13 @@ def refuse_stiff_grips(bed: Testbed, sets: tuple[ContactSet, ...], q: Array) -> 
     for contacts in (contact_set for contact_set in sets if contact_set.contacts):
         M, A = contacts.mass_and_constraints(q)
         names = [name for c in contacts.contacts for name in directions_in(kind_of(c.kind).held, contacts.planar)]
-        stiffness, damping = map(np.array, _per_direction(soft, tuple(names)))
+        stiffness, damping = map(np.array, soft.along(names))
         admittance = A @ np.linalg.solve(M, A.T)
         fastest = max(np.linalg.eigvals(stiffness * admittance).real.max() ** 0.5,
                       np.linalg.eigvals(damping * admittance).real.max())  # fmt: skip
         refuse_faster(
             bed, float(fastest), "grips are too stiff", "less stiffness or damping of devices.grips.simulated"
         )
-
-
-def _per_direction(soft: GripCompliance, names: tuple[str, ...]) -> tuple[list[float], list[float]]:
-    """Stiffness and damping along directions."""
-    moves = [not name.startswith("r") for name in names]
-    stiffness = [soft.stiffness_n_m if along else soft.stiffness_n_m_rad for along in moves]
-    damping = [soft.damping_n_s_m if along else soft.damping_n_m_s_rad for along in moves]
-    return stiffness, damping
 
 
 def _is_translation(names: tuple[str, ...]) -> list[float]:

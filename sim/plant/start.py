@@ -49,6 +49,7 @@ def refuse_unstable_step(bed: Testbed, sets: Sequence[ContactSet], q: Array) -> 
     that the start does not satisfy are not known before the run; there, a step that is too long ends the run.
     """
     springs = any(joint.spring[0] for module in bed.modules for joint in module.joints)
+    springs = springs or any(contact.compliance for contact in bed.contacts)
     if not springs and not any(body.flexible for module in bed.modules for body in module.bodies):
         return
     for contacts in sets or (System(bed.modules).contact_set(),):
