@@ -76,7 +76,12 @@ class Flexible(Table):
     foreshortening: bool = True
     #: eigenfunctions of a beam held in this way, base first, or polynomials; amplitudes are in metres. Where it is left
     #: out and a joint beyond the base passes on a moment of bending, the shapes are polynomials
-    shapes: Literal["cantilever", "pinned_free", "pinned_pinned", "clamped_clamped", "polynomial"] = "cantilever"
+    shapes: Literal["cantilever", "tip_loaded", "pinned_free", "pinned_pinned", "clamped_clamped", "polynomial"] = (
+        "cantilever"
+    )
+    #: of what contacts and joints hold on the tip: for the shapes `tip_loaded` alone, in place of the body on the tip
+    carried_mass_kg: NotNegative = 0.0
+    carried_inertia_kg_m2: NotNegative = 0.0  #: the same, about the tip
     #: of each mode, the coefficients of (x/length)^2, (x/length)^3 and so on; without them, those of ascending degree
     polynomials: Polynomials = ()
     #: of each mode of the link by itself, its base held
@@ -102,6 +107,17 @@ class Flexible(Table):
     def has_tip_body(self) -> bool:
         """Whether the mass at the tip is more than a point."""
         return bool(np.any(self.tip_com_m) or np.any(self.tip_inertia_kg_m2))
+
+    @property
+    def shape_load(self) -> tuple[float, float, float]:
+        """Mass [kg] that the shapes `tip_loaded` carry, its centre ahead of the tip [m], its inertia about that."""
+        if self.carried_mass_kg or self.carried_inertia_kg_m2:
+            return self.carried_mass_kg, 0.0, self.carried_inertia_kg_m2
+        inertia = self.tip_inertia_kg_m2
+        if not isinstance(inertia, float):
+            about_y, about_z = inertia[1:3]
+            inertia = (self.modes_z * about_y + self.modes_y * about_z) / max(self.modes_y + self.modes_z, 1)
+        return self.tip_mass_kg, self.tip_com_m[0], inertia
 
     @property
     def rotary_kg_m(self) -> tuple[float, float]:
@@ -148,6 +164,18 @@ class Flexible(Table):
         if n_shapes and np.linalg.matrix_rank(rows) < n_shapes:
             dependent = "one is a sum of the others or zero"
             raise InputError(dependent, key="polynomials", expected="independent ones")
+        return self
+
+    @model_validator(mode="after")
+    def _carries_what_its_shapes_are_made_for(self) -> Flexible:
+        mass, _, inertia = self.shape_load
+        if self.shapes == "tip_loaded" and not mass and not inertia:
+            expected = "tip_mass_kg, carried_mass_kg or carried_inertia_kg_m2 greater than 0 with it"
+            raise InputError(key="shapes", value=self.shapes, expected=expected)
+        for key in ("carried_mass_kg", "carried_inertia_kg_m2"):
+            if getattr(self, key) and self.shapes != "tip_loaded":
+                expected = f"none with shapes = '{self.shapes}'"
+                raise InputError(key=key, value=getattr(self, key), expected=expected)
         return self
 
     @model_validator(mode="after")

@@ -52,6 +52,8 @@ def bending_shapes(link: Flexible) -> tuple[Shape, ...]:
     if link.shapes == "polynomial":
         rows = link.polynomials or _ascending_polynomials(n)
         return tuple(Shape(1.0, L, power=(0.0, 0.0, *(c / L**k for k, c in enumerate(row, start=2)))) for row in rows)
+    if link.shapes == "tip_loaded":
+        return _tip_loaded(n, link)
     make = {
         "cantilever": _cantilever,
         "pinned_free": _pinned_free,
@@ -95,6 +97,48 @@ def _cantilever(mode: int, L: float) -> Shape:
     # (1 - a)/2 e^B without the difference of nearly equal numbers
     grow = (math.sin(B) - math.cos(B) - math.exp(-B)) / (1 - math.exp(-2 * B) + 2 * math.sin(B) * math.exp(-B))
     return Shape(B / L, L, cos=-1.0, sin=a, grow=grow, fade=(1 + a) / 2)
+
+
+def _tip_loaded(n: int, link: Flexible) -> tuple[Shape, ...]:
+    """Clamped, with a body on the tip: mass mu rho L, its centre a L ahead of the tip, inertia iota rho L^3 about it.
+
+    The tip has the force and the moment that move the body (cantilever with tip inertia); with x in units of L,
+
+        w_xxx + B^4 mu (w + a w_x) = 0,      w_xx - B^4 (mu a (w + a w_x) + iota w_x) = 0.
+
+    The two solutions that are clamped at the base meet both where the determinant vanishes. The integral of s^2 is L.
+    """
+    from scipy.optimize import brentq  # takes longer to import than a rigid robot takes to start
+
+    L, beam = link.length_m, link.line_density_kg_m * link.length_m
+    mass, ahead, inertia = link.shape_load
+    mu, a, iota = mass / beam, ahead / L, inertia / (beam * L**2)
+
+    def at_tip(B: Array) -> Array:
+        """Both conditions, by B^3 and by B^2, of the two solutions: with e^(B(x-1)), and with e^(-Bx)."""
+        e, c, s = np.exp(-B), np.cos(B), np.sin(B)
+        w = np.array([1 - e * (c + s), s - c + e])
+        w_x = B * np.array([1 + e * (s - c), s + c - e])
+        w_xx, w_xxx = np.array([1 + e * (c + s), c - s + e]), np.array([1 + e * (c - s), -s - c - e])
+        centre = w + a * w_x
+        return np.array([w_xxx + B * mu * centre, w_xx - B**2 * (mu * a * centre + iota * w_x)])
+
+    def determinant(B: Array) -> Array:
+        (p, q), (r, s) = at_tip(B)
+        return np.asarray(p * s - q * r)
+
+    # The k-th root is below that of a free tip, and so below k pi; a heavy body makes the first two small.
+    grid = np.geomspace(1e-3, n * math.pi, 20_000)
+    signs = np.sign(determinant(grid))
+    shapes = []
+    for i in np.flatnonzero(signs[1:] != signs[:-1])[:n]:
+        B = float(brentq(determinant, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-15))
+        rows, e = at_tip(np.array(B)), math.exp(-B)
+        fade, grow = rows[np.abs(rows).max(axis=1).argmax()].tolist()
+        shape = Shape(B / L, L, cos=fade - grow * e, sin=-fade - grow * e, grow=grow, fade=-fade)
+        x, weight = np.polynomial.legendre.leggauss(80)
+        shapes.append(shape.scaled(1 / math.sqrt(float(shape(L * (x + 1) / 2) ** 2 @ weight) / 2)))
+    return tuple(shapes)
 
 
 def _clamped_clamped(mode: int, L: float) -> Shape:

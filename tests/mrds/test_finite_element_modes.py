@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from granite.config.contacts import Contact, Side
 from granite.config.loader import load
-from granite.config.modules import Module
+from granite.config.modules import Flexible, Module
+from granite.mrds.flexible.shapes import bending_shapes
 from granite.mrds.initial_vibration import initial_modes
 from granite.mrds.system import System
 from granite.mrds.vibration_modes import modes
+from tests.peers.interpreted import interpreted
 from tests.support.beam_elements import HERE, Parts, Point, turn
+from tests.support.flexible_arms import stiffness
 from tests.support.quick_cases import quick
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -121,3 +125,66 @@ def test_the_two_frequencies_of_a_mode_tell_shapes_that_do_not_fit() -> None:
     assert f"modes {first + 1}, " in str(vibration.coarseness)
     assert "left.link1" in str(vibration.coarseness)
     assert vibration.finer_frequencies[first] == pytest.approx(cell_of_sun({("left", "link1")})[0], rel=0.01)
+
+
+LOADS = {"mass": (0.4, 0.0, 0.0), "motor": (3.0, 0.0, 0.2), "motor ahead": (3.0, 0.1, 0.2), "heavy": (40.0, -0.05, 5.0)}
+
+
+@pytest.mark.parametrize(("mass", "ahead", "inertia"), LOADS.values(), ids=LOADS)
+def test_tip_loaded_shapes_are_the_modes_of_a_cantilever_with_that_body(
+    mass: float, ahead: float, inertia: float
+) -> None:
+    """By the characteristic equation, by finite elements, and by mass and stiffness, which they make diagonal."""
+    length, density, ei = 1.3, 0.5, 4.0
+    content = {"length_m": length, "line_density_kg_m": density, "ei_n_m2": ei, "modes_y": 4, "shapes": "tip_loaded"}
+    content |= {"tip_mass_kg": mass, "tip_com_m": [ahead, 0.0], "tip_inertia_kg_m2": inertia}
+    link = Flexible.model_validate(content)
+    rate = math.sqrt(ei / density) / (2 * math.pi)
+    frequencies = [rate * shape.b**2 for shape in bending_shapes(link)]
+    if not ahead:
+        mu, iota = mass / (density * length), inertia / (density * length**3)
+        for B in (shape.b * length for shape in bending_shapes(link)):
+            cos, sin, cosh, sinh = math.cos(B), math.sin(B), math.cosh(B), math.sinh(B)
+            terms = [1 + cos * cosh, B * mu * (cos * sinh - sin * cosh), -(B**3) * iota * (cosh * sin + sinh * cos)]
+            terms.append(B**4 * mu * iota * (1 - cos * cosh))
+            assert sum(terms) == pytest.approx(0.0, abs=1e-11 * sum(map(abs, terms)))
+    parts = Parts()
+    base, end = parts.beam(length, density, ei, 0.0, elements=40)
+    parts.join((base, HERE), None, pinned=False)
+    parts.join((parts.body(mass, inertia, (ahead, 0.0), 0.0), HERE), (end, HERE), pinned=False)
+    assert frequencies == pytest.approx(parts.frequencies()[:4], rel=1e-5)
+    module = {"name": "arm", "dimension": "planar", "base": "fixed", "bodies": [{"name": "beam", "flexible": content}]}
+    model = interpreted(Module.model_validate(module))
+    M, K = model.mass_matrix(np.zeros(4)), stiffness(model)
+    assert pytest.approx(np.diag(np.diag(M)), abs=1e-9 * np.diag(M).min()) == M
+    assert np.sqrt(np.diag(K) / np.diag(M)) / (2 * math.pi) == pytest.approx(frequencies, rel=1e-9)
+
+
+@pytest.mark.parametrize(("shapes", "error"), [("tip_loaded", (0.0, 0.001)), ("cantilever", (0.05, 1.0))])
+def test_two_shapes_made_for_what_a_contact_holds_give_both_modes(shapes: str, error: tuple[float, float]) -> None:
+    link = {"length_m": 1.0, "line_density_kg_m": 0.5, "ei_n_m2": 4.0, "modes_y": 2, "shapes": shapes}
+    if shapes == "tip_loaded":
+        link |= {"carried_mass_kg": 3.0, "carried_inertia_kg_m2": 0.2}
+    beam: dict[str, Any] = {"bodies": [{"name": "beam", "flexible": link}]}
+    beam["points"] = [{"name": "tip", "body": "beam", "position_m": [1.0, 0.0]}]
+    motor: dict[str, Any] = {"bodies": [{"name": "motor", "mass_kg": 3.0, "inertia_kg_m2": 0.2}]}
+    motor["points"] = [{"name": "mount", "body": "motor", "position_m": [0.0, 0.0]}]
+    arm = Module.model_validate({"name": "arm", "dimension": "planar", "base": "fixed", **beam})
+    load_ = Module.model_validate({"name": "load", "dimension": "planar", "base": "floating", **motor})
+    sides = Side(module="arm", point="tip"), Side(module="load", point="mount")
+    held = System([arm, load_], [Contact(name="held", kind="rigid_grasp", first=sides[0], second=sides[1])])
+    frequencies = [mode.frequency for mode in modes(held.contact_set(), np.array([0.0, 0.0, 1.0, 0.0, 0.0]))]
+    parts = Parts()
+    base, end = parts.beam(1.0, 0.5, 4.0, 0.0)
+    parts.join((base, HERE), None, pinned=False)
+    parts.join((parts.body(3.0, 0.2, HERE, 0.0), HERE), (end, HERE), pinned=False)
+    off = np.abs(np.array(frequencies) / parts.frequencies()[:2] - 1).max()
+    assert error[0] <= off <= error[1]
+
+
+def test_shapes_for_a_load_need_one_and_no_others_have_it() -> None:
+    link = {"length_m": 1.0, "line_density_kg_m": 0.5, "ei_n_m2": 4.0, "modes_y": 1}
+    with pytest.raises(ValueError, match='shapes = "tip_loaded": expected tip_mass_kg, carried_mass_kg or carried'):
+        Flexible.model_validate(link | {"shapes": "tip_loaded"})
+    with pytest.raises(ValueError, match=r"carried_mass_kg = 2\.0: expected none with shapes = 'cantilever'"):
+        Flexible.model_validate(link | {"carried_mass_kg": 2.0})
