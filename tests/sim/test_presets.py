@@ -41,11 +41,19 @@ SIZES = {
     "mrds-6a": 12,
     "mrds-6b": 12,
     "flx-pendulum": 2,
+    "flx-pendulum/flexible": 2,
+    "flx-pendulum/rigid": 1,
+    "flx-pendulum/double": 2,
+    "bracing": 12,
     "flx-joint-mass": 2,
     "flx-joint-mass/no-joint-mass": 2,
     "flx-joint-mass/heavy": 2,
     "flx-three-link": 7,
+    "flx-three-link/rigid": 3,
+    "flx-three-link/pid": 7,
+    "flx-three-link/pid-rigid": 3,
     "fixed-dual-arm/open-loop": 7,
+    "fixed-dual-arm/one-arm": 7,
     "leap-open-loop": 8,
     "leap-open-loop/ideal": 8,
     "spatial-dual-arm/open-loop": 18,
@@ -63,7 +71,7 @@ PRESETS = [bed for bed in SIZES if "/" not in bed]
 
 #: the others of each list take part in the slow test of the whole run
 QUICK = {
-    "flx-pendulum", "flx-joint-mass", "chains/type-0", "chains-2x3/type-1",
+    "flx-pendulum/flexible", "flx-pendulum/double", "flx-joint-mass", "chains/type-0", "chains-2x3/type-1",
     "mrds-1", "mrds-6a", "flx-three-link",
     "fixed-dual-arm/open-loop", "spatial-dual-arm/open-loop",
     "mrds-3", "mrds-5c",
@@ -71,12 +79,13 @@ QUICK = {
 
 #: nothing pushes them
 FREE = [
-    "flx-pendulum", "flx-joint-mass", "flx-joint-mass/no-joint-mass", "flx-joint-mass/heavy", "chains/type-0",
+    "flx-pendulum/flexible", "flx-pendulum/rigid", "flx-pendulum/double", "flx-joint-mass",
+    "flx-joint-mass/no-joint-mass", "flx-joint-mass/heavy", "chains/type-0",
     "chains/type-1", "chains-2x3", "chains-2x3/type-1", "chains-8x3",
 ]  # fmt: skip
 #: motors push them
 PUSHED = [
-    "mrds-1", "mrds-2a", "mrds-2b", "mrds-2c", "mrds-6a", "mrds-6b", "flx-three-link",
+    "mrds-1", "mrds-2a", "mrds-2b", "mrds-2c", "mrds-6a", "mrds-6b", "flx-three-link", "flx-three-link/rigid",
     "fixed-dual-arm/open-loop",
     "spatial-dual-arm/open-loop", "spatial-dual-arm/flexible", "spatial-dual-arm/floating",
 ]  # fmt: skip
@@ -205,6 +214,30 @@ def test_chains_of_type_1_stand_on_the_body_and_touch_the_ground(bed: str, chain
     assert {c.first.module for c in hips} == {"body"}
     assert all(c.first.grounded for c in tips)
     assert len(testbed.motors) == chains * joints
+
+
+def test_one_arm_comes_to_its_target_under_pd() -> None:
+    """Without gravity and friction PD leaves no error but that of its sensors, and the object alone stays."""
+    summary = simulate_in_memory(load("fixed-dual-arm/one-arm")).summary
+    end = {name: state["value"] for name, state in summary["final_state"].items()}
+    assert summary["ended"] == "completed"
+    assert end["left_shoulder"] == pytest.approx(1.0, abs=1e-3)
+    assert end["left_elbow"] == pytest.approx(-1.0, abs=1e-3)
+    assert end["object_body_y"] == 0.4
+
+
+@pytest.mark.slow
+def test_a_braced_arm_goes_on_with_its_tool_when_the_brace_lets_go() -> None:
+    """Contacts within one module chain and a loop: every check of the audit holds, over the change of the set too."""
+    log = simulate_in_memory(load("bracing", {"simulation.audit": True, "loop.duration_s": 4.0}))
+    assert log.summary["ended"] == "completed"
+    checks = log.summary["audit"]["checks"]
+    assert {"energy", "gap", "slip"} <= checks.keys()
+    assert all(check["held"] for check in checks.values()), checks
+    assert [event["name"] for event in log.events] == ["pin_opened"]
+    pinned, free = (log.rows[k, log.channels.column("/truth", "pin_fx_n")] for k in (250, 350))
+    assert abs(pinned) > 1e-4
+    assert free == 0.0
 
 
 def test_the_leaping_vehicle_holds_one_bar_then_none_then_the_other() -> None:
