@@ -9,6 +9,7 @@ KINDS = {
     "waypoints": "waypoints:WaypointBehaviour",
     "survey": "survey:Survey",
     "catch": "catch:CatchObject",
+    "catch_and_carry": "catch_and_carry:CatchAndCarry",
     "docking": "docking:Docking",
     "leap": "leap:Leap",
     "pick_and_place": "pick_and_place:PickAndPlace",

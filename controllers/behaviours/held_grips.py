@@ -16,7 +16,7 @@ import numpy as np
 from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.controllers.behaviours.hands import arm_of
-from granite.controllers.laws.carrying import arm_grips, carried_object, inward_axes
+from granite.controllers.laws.carrying import arm_grips, carried_object, inward_axes, vehicles
 from granite.controllers.laws.grip_forces import friction_excess, local, measured_grips, measured_wrenches
 from granite.controllers.laws.reach_and_carry import ReachAndCarry
 from granite.controllers.model import ControlModel
@@ -55,7 +55,7 @@ class HeldGrips:
             kind = "reach_and_carry"
             raise InputError(key="controller.law.kind", value=law.kind, expected=f"'{kind}', which carries an object")
         self.carried = carried_object(bed, law.object)
-        self._model, self._grips = model, arm_grips(bed, self.carried)
+        self._model, self._grips = model, arm_grips(bed, self.carried, may_float=True)
         names = [grip.contact.name for grip in self._grips]
         if sorted(names) != sorted(contacts):
             expected = f"the grips of all arms on '{self.carried.name}': {', '.join(names)}"
@@ -69,15 +69,20 @@ class HeldGrips:
         self.own = [*range(own.start, own.stop)]
         #: what the filter remembers: whether it has begun, pose and rates of the object
         self.n_memory = 1 + 2 * len(self.own)
-        #: first joint of each arm, which is fixed, and the length of the straight arm [m]
+        #: indices of the bases of vehicles in q and in u, which are the same in a plane, in the order of their names
+        self.bases = {
+            vehicle.name: [*range(model.layout.root_q(vehicle).start, model.layout.root_q(vehicle).stop)]
+            for vehicle in vehicles(bed, self._grips)
+        }
         arms = [arm_of(grip.arm, grip.tip)[1:] for grip in self._grips]
-        roots = [
+        #: first joint of each arm, and the length of the straight arm [m]
+        self._shoulders = [
             model.trees[grip.arm.name].point(grip.arm.root.name, tuple(root)).position[:2]
             for grip, (root, _) in zip(self._grips, arms, strict=True)
         ]
-        shoulders = ca.Function("shoulders", [model.q], [ca.horzcat(*roots)])
-        self._shoulders: Array = np.array(shoulders(np.zeros(model.q.numel()))).T
         self._longest: Array = np.array([longest for _, longest in arms])
+        #: length of the shortest of the straight arms [m]
+        self.shortest_arm = float(self._longest.min())
         #: names of the points of the arms among the targets of the tasks
         self.hands = tuple(f"{grip.arm.name}_{grip.tip}" for grip in self._grips)
         self._friction = law.friction
@@ -122,20 +127,25 @@ class HeldGrips:
             )
         return slips
 
-    def is_out_of_reach(self, grips: ca.SX) -> ca.SX:
+    def distances(self, q: ca.SX, grips: ca.SX) -> list[ca.SX]:
+        """From the first joint of each arm to its grip [m]."""
+        shoulders = ca.Function("shoulders", [self._model.q], [ca.vertcat(*self._shoulders)])(q)
+        return [ca.norm_2(off) for off in ca.vertsplit(grips - shoulders, 2)]
+
+    def is_out_of_reach(self, q: ca.SX, grips: ca.SX) -> ca.SX:
         """Whether an arm can't reach its grip where it is."""
         far = ca.SX(0)
-        for i, longest in enumerate(self._longest.tolist()):
-            far = ca.logic_or(far, ca.norm_2(grips[2 * i : 2 * i + 2] - ca.DM(self._shoulders[i])) >= longest)
+        for distance, longest in zip(self.distances(q, grips), self._longest.tolist(), strict=True):
+            far = ca.logic_or(far, distance >= longest)
         return far
 
-    def out_of_reach(self, pose: Array) -> UnreachableGrip | None:
-        """The first grip that its arm could not reach with the object at this pose."""
+    def out_of_reach(self, coordinates: list[int], pose: Array) -> UnreachableGrip | None:
+        """The first grip that its arm could not reach with object and bases at this pose."""
         model, q = self._model, np.zeros(self._model.q.numel())
-        q[self.own] = pose
-        held = ca.horzcat(*(model.point(self.carried.name, grip.held).position[:2] for grip in self._grips))
-        distances = np.linalg.norm(np.array(ca.Function("held", [model.q], [held])(q)).T - self._shoulders, axis=1)
-        for grip, distance, longest in zip(self._grips, distances.tolist(), self._longest.tolist(), strict=True):
+        q[coordinates] = pose
+        held = ca.vertcat(*(model.point(self.carried.name, grip.held).position[:2] for grip in self._grips))
+        found = ca.Function("distances", [model.q], [ca.vertcat(*self.distances(model.q, held))])(q)
+        for grip, distance, longest in zip(self._grips, np.ravel(found).tolist(), self._longest.tolist(), strict=True):
             if distance >= longest:
                 return UnreachableGrip(grip.contact.name, distance, longest)
         return None

@@ -17,6 +17,7 @@ when one of those that it names has changed. These ticks are one function, compi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, ClassVar, NamedTuple
 
@@ -301,9 +302,9 @@ class OneContactOptions(StateMachine.Options):
         return {**content, "contact_sets": ((), (content["contact"],))}
 
 
-def staying(now: Instant) -> Quintic:
-    """All coordinates where they are."""
-    q = now.state.q
+def staying(now: Instant, coordinates: Sequence[int] | None = None) -> Quintic:
+    """All coordinates, or these, where they are."""
+    q = now.state.q if coordinates is None else now.state.q[[*coordinates]]
     return Quintic.to_rest(now.t, 1.0, q, np.zeros(len(q)), q)
 
 

@@ -48,7 +48,7 @@ class ReachAndCarry:
         """Refuse what one of the laws refuses, and grips that the behaviour does not close."""
         ObjectImpedance.check(options, bed)
         TaskSpace.check(options, bed)
-        for grip in arm_grips(bed, carried_object(bed, options.object)):
+        for grip in arm_grips(bed, carried_object(bed, options.object), may_float=True):
             if grip.contact.name not in bed.grips:
                 raise InputError(
                     f"behaviour '{bed.behaviour.kind}' does not close grip '{grip.contact.name}'", key="kind",
@@ -60,7 +60,7 @@ class ReachAndCarry:
         self._carrying = ObjectImpedance(options, model)
         self._reaching = TaskSpace(options, model, uses_disturbance=False)
         carried = carried_object(bed, options.object)
-        names = [grip.contact.name for grip in arm_grips(bed, carried)]
+        names = [grip.contact.name for grip in arm_grips(bed, carried, may_float=True)]
         self._grips = [bed.grips.index(name) for name in names]
         own = model.layout.u[carried.name]
         #: weights of the object's coordinates among the tasks

@@ -57,7 +57,17 @@ def test_a_compiled_run_has_the_bits_of_the_loop(name: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["two-arm-catch", "leap", "fixed-dual-arm/pick-and-place", "two-flyers/docking"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "two-arm-catch",
+        "leap",
+        "fixed-dual-arm/pick-and-place",
+        "two-flyers/docking",
+        "two-arm-carry/pick-and-place",
+        "two-arm-carry/catch",
+    ],
+)
 def test_contacts_that_are_closed_and_opened_have_the_bits_of_the_loop(name: str):
     assert assert_equal_to_the_bit(load(name)).reason is Reason.PASSED
 
