@@ -21,6 +21,7 @@ from granite.rt.run import Run
 BEDS = (
     ("free-flyer", 0.001, 40.0, 120.0),
     ("fixed-dual-arm/carry", 0.005, 150.0, 350.0),
+    ("two-arm-carry", 0.005, 150.0, 350.0),
     ("leap", 0.005, 150.0, 350.0),
 )
 
