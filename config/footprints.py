@@ -35,6 +35,7 @@ class Footprint(NamedTuple):
     body: str
     corners: tuple[Corner, ...]  #: of a convex polygon, counterclockwise; one: a disc; two: a link
     radius: float  #: by which they are rounded [m]
+    growth: float = 0.0  #: of the tube of a measured obstacle [m/s]
 
     @property
     def discs(self) -> tuple[tuple[float, float, float], ...]:
@@ -56,7 +57,14 @@ def footprints(bed: Testbed, module: Module) -> tuple[Footprint, ...]:
     if module.dimension != "planar":
         return ()
     shapes = ((body, _shape(bed, module, body)) for body in module.in_tree_order())
-    return tuple(Footprint(module.name, body.name, *shape) for body, shape in shapes if shape)
+    growth = obstacles(bed).get(module.name, 0.0)
+    return tuple(Footprint(module.name, body.name, *shape, growth) for body, shape in shapes if shape)
+
+
+def obstacles(bed: Testbed) -> dict[str, float]:
+    """Modules that are measured but not controlled, with the growth of their tubes [m/s]."""
+    zones = bed.safety.keep_out
+    return {zone.module: zone.growth_m_s for zone in zones if zone.module and zone.growth_m_s is not None}
 
 
 def solid_pairs(bed: Testbed, layout: Layout, movers: Sequence[str]) -> tuple[SolidPair, ...]:
@@ -114,6 +122,10 @@ def refuse_odd_zones(bed: Testbed) -> None:
         if zone.module is not None and zone.module not in solid:
             expected = f"a module with outlines or safety.footprint: {one_of(zone.module, solid)}"
             raise InputError(key=f"safety.keep_out.{i}.module", value=zone.module, expected=expected)
+        measured = bed.controller.objects if bed.controller else ()
+        if zone.growth_m_s is not None and zone.module not in measured:
+            expected = "none, or a module of controller.objects: it is measured, but not controlled"
+            raise InputError(key=f"safety.keep_out.{i}.growth_m_s", value=zone.growth_m_s, expected=expected)
     if safety.keep_out and not solid:
         expected = "outline_m of the bodies, or safety.footprint: a radius by the name of a body"
         raise InputError("no body has a shape", key="safety.keep_out", expected=expected)

@@ -6,7 +6,7 @@ import math
 
 from pydantic import model_validator
 
-from granite.config.base import Name, Positive, Table
+from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.convex import is_convex
 from granite.config.errors import InputError
 
@@ -28,6 +28,8 @@ class KeepOut(Table):
     #: corners in turn
     polygon_m: tuple[tuple[float, float], ...] = ()
     module: Name | None = None  #: the zone as another module
+    #: of a module that is measured and not controlled: it goes on as it moves, in a tube whose radius grows by this
+    growth_m_s: NotNegative | None = None
     #: whether it is a thing that a simulated robot collides with, or only a mark on the table
     solid: bool = True
 
@@ -46,6 +48,8 @@ class KeepOut(Table):
         if len(shapes) != 1:
             problem = f"it has {' and '.join(shapes)}" if shapes else "it has no shape"
             raise InputError(problem, expected="one of disc, polygon_m and module")
+        if self.growth_m_s is not None and self.module is None:
+            raise InputError(key="growth_m_s", value=self.growth_m_s, expected="none of a zone that is no module")
         if self.polygon_m and not is_convex(self.polygon_m):
             corners = [list(corner) for corner in self.polygon_m]
             raise InputError(

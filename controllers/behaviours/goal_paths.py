@@ -12,25 +12,30 @@ From rest to rest that takes 0.76 of the impulse of a path of minimum jerk, with
 **Jog**: the speeds change to those that are asked for, in the time that the deceleration A of the jog needs for the
 largest change. After `jog_s` they go to zero in |u|/A, wherever the change is then. The mean of A is three quarters of
 the deceleration of the brake, its peak half as much again.
+
+Rows have the coordinates of a measured obstacle, too: it goes on at its rate from the beginning of the path.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from granite.config.records import Array
+from granite.config.footprints import obstacles
+from granite.config.records import NOTHING, Array
 from granite.controllers.behaviours.motion_limits import (
     MotionLimit,
     MotionSymbols,
     are_apart,
     motion_limits,
     robot_limits,
+    zone_limits,
 )
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.decelerations import braked
@@ -74,8 +79,12 @@ class GoalPaths:
     def __init__(self, model: ControlModel) -> None:
         bed, self.n = model.bed, model.n
         self._limits: list[MotionLimit] = motion_limits(bed)
-        count = len(robot_limits(bed))
-        self._robot, self._zones = self._limits[:count], self._limits[count:]
+        count, zones = len(robot_limits(bed)), len(zone_limits(bed))
+        self._robot, self._zones = self._limits[:count], self._limits[count : count + zones]
+        self._tubes = self._limits[count + zones :]
+        layout = model.layout
+        #: coordinates of measured obstacles
+        self._measured = np.array([i for name in obstacles(bed) for i in range(self.n)[layout.q[name]]], dtype=int)
         self._is_pose = np.array([limit.is_pose for limit in self._limits], dtype=bool)
         self._is_effort = np.array([limit.scale is None for limit in self._limits], dtype=bool)
         self._width = 2 + 6 * self.n
@@ -83,22 +92,33 @@ class GoalPaths:
         self._to_pose, self._jog, self._check = (kernels[name].run for name in ("to_pose", "jog", "path_check"))
         self._short_check = kernels["row_check"].run
         self._zone_checks = [kernels[name].run for name in ("are_apart", "zone_check") if self._zones]
+        self._tube_checks = [kernels[name].run for name in ("are_apart_in_time", "tube_check") if self._tubes]
         self._polynomial = compiled(self.n).run
         self._jog_numbers = np.array([bed.operator.jog_s, bed.loop.period_s])
 
     def to_pose(self, t: float, motion: Array, target: Array, duration: float) -> Array:
         """From a motion (q, u, a in one array) at time t to rest at the target."""
         rows: Array = self._to_pose((np.array([t, duration]), motion, target)).reshape(-1, self._width)
-        return rows
+        return self.with_obstacles(rows, motion)
 
     def jog(self, t: float, motion: Array, speeds: Array) -> Array:
         """From a motion at time t to these speeds, for `operator.jog_s`, and to rest."""
         rows: Array = self._jog((np.array([t]), self._jog_numbers, motion, speeds)).reshape(-1, self._width)
-        return rows
+        return self.with_obstacles(rows, motion)
 
     def between(self, t: float, before: Array, after: Array, duration: float) -> Array:
         """The row from one knot at time t to another."""
         return np.concatenate([[t, duration], before, after])
+
+    def with_obstacles(self, rows: Array, motion: Array) -> Array:
+        """A path with measured obstacles that go on as they move at its beginning."""
+        if not (indices := self._measured).size:
+            return rows
+        q, u = motion[indices], motion[self.n + indices]
+        for t, first in ((rows[:, 0], 2), (rows[:, 0] + rows[:, 1], 2 + 3 * self.n)):
+            rows[:, first + indices] = q + (t - rows[0, 0])[:, None] * u
+            rows[:, first + self.n + indices], rows[:, first + 2 * self.n + indices] = u, 0.0
+        return rows
 
     def resting(self, t: float, q: Array) -> Array:
         """At rest at a pose from time t on."""
@@ -128,7 +148,18 @@ class GoalPaths:
 
     def worst(self, rows: Array) -> PathUse:
         """The limit that a path uses most; it rests in its last row. Beyond a limit at first, it may only come back."""
-        most, first = self._parts(rows)
+        return self._worst(*self._parts(rows))
+
+    def worst_row(self, row: Array) -> PathUse:
+        """The same of a row of a path that begins at another time than it says: without measured obstacles."""
+        return self._worst(*self._parts(np.stack([row, row]), knows_time=False))
+
+    def worst_tube(self, rows: Array) -> PathUse:
+        """Of the distances from measured obstacles."""
+        others = np.zeros(len(self._limits) - len(self._tubes))
+        return self._worst(*(np.concatenate([others, part]) for part in self._tube_parts(rows)))
+
+    def _worst(self, most: Array, first: Array) -> PathUse:
         most = np.where(np.isnan(most), math.inf, most / np.maximum(first, 1.0))
         if not len(most):
             return PathUse(0, 0.0)
@@ -170,8 +201,24 @@ class GoalPaths:
                 best, least = duration, use.part
         return float(best), False
 
-    def _parts(self, rows: Array) -> tuple[Array, Array]:
+    def _parts(self, rows: Array, *, knows_time: bool = True) -> tuple[Array, Array]:
         """The part of each limit that a path uses: the largest, and the first one."""
+        of_tubes = self._tube_parts(rows) if knows_time else (np.zeros(len(self._tubes)),) * 2
+        parts = zip(self._other_parts(rows), of_tubes, strict=True)
+        most, first = (np.concatenate(both) for both in parts)
+        return most, first
+
+    def _tube_parts(self, rows: Array) -> tuple[Array, Array]:
+        if not self._tube_checks:
+            return NOTHING, NOTHING
+        is_apart, tube_check = self._tube_checks
+        moving, begin = rows[:-1], rows[:1, 0]
+        if all(is_apart((row, begin)).all() for row in moving):
+            return (np.zeros(len(self._tubes)),) * 2
+        apart = np.vstack([tube_check((row, begin)).reshape(_ZONE_SAMPLES, -1) for row in moving])
+        return apart.max(axis=0), apart[0]
+
+    def _other_parts(self, rows: Array) -> tuple[Array, Array]:
         moving = rows[:-1]
         check = self._check if len(moving) <= _FEW_ROWS else self._short_check
         parts = np.concatenate([check((row,)) for row in moving]).reshape(-1, len(self._robot))
@@ -192,8 +239,12 @@ class GoalPaths:
         ]
         if self._zones:
             checks.append(_check("zone_check", model, self._zones, _ZONE_SAMPLES))
-            apart = MotionLimit("", are_apart)
+            apart = MotionLimit("", partial(are_apart, False))
             checks.append(_check("are_apart", model, [apart], _ZONE_SAMPLES))
+        if self._tubes:
+            apart = MotionLimit("", partial(are_apart, True))
+            checks.append(_check("tube_check", model, self._tubes, _ZONE_SAMPLES, knows_time=True))
+            checks.append(_check("are_apart_in_time", model, [apart], _ZONE_SAMPLES, knows_time=True))
         return [_to_pose(self.n), _jog(model), *checks]
 
 
@@ -254,18 +305,25 @@ def _jog(model: ControlModel) -> ca.Function:
     return ca.Function("jog", [t, numbers, motion, speeds], [_rows(t, knots, [until, goes_on, stops])])
 
 
-def _check(name: str, model: ControlModel, limits: list[MotionLimit], samples: int) -> ca.Function:
-    """(row) -> the part of each limit, a column for each instant."""
-    n = model.n
+def _check(
+    name: str, model: ControlModel, limits: list[MotionLimit], samples: int, *, knows_time: bool = False
+) -> ca.Function:
+    """(row, and the time when its path begins where that counts) -> the part of each limit, a column an instant."""
+    n, begin = model.n, ca.SX.sym("begin")
     row, taus = ca.SX.sym("row", 2 + 6 * n), ca.SX.sym("taus", 2)
     q_next, demanded = ca.SX.sym("q_next", n), ca.SX.sym("a", n)
     acceleration = model.complete(demanded, ca.SX.zeros(n))
     force = model.inverse(acceleration)
-    symbols = MotionSymbols(model, model.q, q_next, model.u, acceleration, force, model.wrenches(force))
+    t, t_next = ca.SX.sym("t"), ca.SX.sym("t_next")
+    symbols = MotionSymbols(model, model.q, q_next, model.u, acceleration, force, model.wrenches(force), t, t_next)
     parts = ca.vertcat(ca.SX(0, 1), *(limit.part(symbols) for limit in limits))
-    at = ca.Function("at", [model.q, model.u, demanded, q_next], [ca.densify(parts)], {"cse": True})
+    at = ca.Function("at", [model.q, model.u, demanded, q_next, t, t_next], [ca.densify(parts)], {"cse": True})
     now, then = (polynomial(row[2 : 2 + 3 * n], row[2 + 3 * n :], taus[i], row[1]) for i in range(2))
-    instant = ca.Function("instant", [row, taus], [at(*now, then[0])])
-    path_row, times = ca.MX.sym("row", 2 + 6 * n), np.linspace(0.0, 1.0, samples)
+    since = (row[0] - begin + taus[i] * row[1] for i in range(2))
+    instant = ca.Function("instant", [row, begin, taus], [at(*now, then[0], *since)])
+    path_row, path_begin = ca.MX.sym("row", 2 + 6 * n), ca.MX.sym("begin")
+    times = np.linspace(0.0, 1.0, samples)
     steps = ca.DM(np.vstack([times, np.append(times[1:], 1.0)]))
-    return ca.Function(name, [path_row], [instant.map(samples)(ca.repmat(path_row, 1, samples), steps)])
+    given = [path_row, *([path_begin] if knows_time else [])]
+    begins = ca.repmat(path_begin if knows_time else path_row[0], 1, samples)
+    return ca.Function(name, given, [instant.map(samples)(ca.repmat(path_row, 1, samples), begins, steps)])

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import casadi as ca
 
 from granite.config.devices.thrusters import Thrusters
-from granite.config.footprints import guarded_pairs
+from granite.config.footprints import SolidPair, guarded_pairs, obstacles
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.decelerations import base_deceleration, stopping_poses
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.controllers.thrusters.reach import reach
-from granite.mrds.clearance import Clearances
+from granite.mrds.clearance import Clearances, TimedPose
 
 #: part of thrust, torques and rates that a goal may use: the rest is for feedback and noise
 _SHARE = 0.9
@@ -39,6 +39,8 @@ class MotionSymbols(NamedTuple):
     a: ca.SX
     force: ca.SX  #: generalised, for this motion
     wrench: ca.SX  #: of it, on the floating roots
+    t: ca.SX  #: from now on [s]
+    t_next: ca.SX
 
 
 class MotionLimit(NamedTuple):
@@ -61,7 +63,7 @@ class MotionLimit(NamedTuple):
 
 def motion_limits(bed: Testbed) -> list[MotionLimit]:
     """All limits of a testbed, always in this order: their numbers are in the log."""
-    return [*robot_limits(bed), *zone_limits(bed)]
+    return [*robot_limits(bed), *zone_limits(bed), *zone_limits(bed, measured=True)]
 
 
 def robot_limits(bed: Testbed) -> list[MotionLimit]:
@@ -69,9 +71,12 @@ def robot_limits(bed: Testbed) -> list[MotionLimit]:
     return [*_positions(bed), *_rates(bed), *(_forces(bed) if bed.explains_motion else ())]
 
 
-def zone_limits(bed: Testbed) -> list[MotionLimit]:
-    """Distances from zones and between modules, on the way to the next instant and on that of a brake."""
-    pairs, least = guarded_pairs(bed), bed.safety.clearance_m
+def zone_limits(bed: Testbed, *, measured: bool = False) -> list[MotionLimit]:
+    """Distances from zones and between modules, on the way to the next instant and on that of a brake.
+
+    Those from measured obstacles apart: they move by themselves, so that the time of a path counts.
+    """
+    pairs, least = pairs_of(bed, measured), bed.safety.clearance_m
     if not pairs:
         return []
     clearances = Clearances(pairs, bed.known)
@@ -86,12 +91,26 @@ def zone_limits(bed: Testbed) -> list[MotionLimit]:
     ]
 
 
-def are_apart(motion: MotionSymbols) -> ca.SX:
+def pairs_of(bed: Testbed, measured: bool) -> list[SolidPair]:
+    """The guarded pairs with a measured obstacle, or those without."""
+    names = obstacles(bed)
+    bodies = ((pair, (pair.first, pair.second)) for pair in guarded_pairs(bed))
+    return [pair for pair, both in bodies if any(body and body.module in names for body in both) is measured]
+
+
+def are_apart(measured: bool, motion: MotionSymbols) -> ca.SX:
     """Whether all limits of `zone_limits` are kept: several times as fast as their parts."""
     bed = motion.model.bed
-    clearances, least = Clearances(guarded_pairs(bed), bed.known), bed.safety.clearance_m
-    ahead = clearances.are_kept(least / 2, motion.q, *stopping_poses(motion.model))
-    return ca.logic_and(clearances.are_kept(least, motion.q, motion.q_next), ahead)
+    clearances, least = Clearances(pairs_of(bed, measured), bed.known), bed.safety.clearance_m
+    ahead = clearances.are_kept(least / 2, *_way(motion, brakes=True))
+    return ca.logic_and(clearances.are_kept(least, *_way(motion, brakes=False)), ahead)
+
+
+def _way(motion: MotionSymbols, *, brakes: bool) -> list[TimedPose]:
+    """To the next instant, or to rest."""
+    now, later = TimedPose(motion.q, motion.t), TimedPose(motion.q_next, motion.t_next)
+    stops = (TimedPose(pose.q, motion.t + pose.t) for pose in stopping_poses(motion.model))
+    return [now, *stops] if brakes else [now, later]
 
 
 class _Distances:
@@ -104,16 +123,15 @@ class _Distances:
     def part(self, pair: int, least: float, motion: MotionSymbols) -> ca.SX:
         """1 where the distance of a pair is the least one, and a metre less is 2."""
         if self._last is None or self._last[0] is not motion:
-            poses = stopping_poses(motion.model) if self._brakes else (motion.q_next,)
-            self._last = motion, self._clearances.along(motion.q, *poses)
+            self._last = motion, self._clearances.along(*_way(motion, brakes=self._brakes))
         return 1.0 + least - self._last[1][pair]
 
 
 def _positions(bed: Testbed) -> Iterator[MotionLimit]:
-    known, table = bed.known, bed.safety.table_m
+    known, table, measured = bed.known, bed.safety.table_m, obstacles(bed)
     pushed = {thrusters.pushed(bed).name: thrusters for thrusters in bed.devices_of(Thrusters).values()}
     for module in known.modules:
-        if table is None or module.base != "floating" or module.dimension != "planar":
+        if table is None or module.base != "floating" or module.dimension != "planar" or module.name in measured:
             continue
         first_q, first_u = known.root_q(module).start, known.root_u(module).start
         deceleration = base_deceleration(bed, pushed[module.name]) if module.name in pushed else 0.0
@@ -149,7 +167,7 @@ def _range(name: str, unit: str, lower: float, upper: float, value: Callable[[Mo
 def _rates(bed: Testbed) -> Iterator[MotionLimit]:
     known, safety = bed.known, bed.safety
     for module in known.modules:
-        if module.base != "floating" or module.dimension != "planar":
+        if module.base != "floating" or module.dimension != "planar" or module.name in obstacles(bed):
             continue
         x = known.root_u(module).start
         if most := _SHARE * (safety.base_speed_m_s or 0.0):

@@ -15,6 +15,7 @@ import numpy as np
 
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
+from granite.config.footprints import obstacles
 from granite.config.records import Array
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
@@ -47,6 +48,9 @@ class MoveCheck:
     def __init__(self, model: ControlModel) -> None:
         self._model, self._inverse = model, model.compile_inverse()
         bed = model.bed
+        planar = (module for module in model.floating if module.dimension == "planar")
+        #: measured obstacles keep no limits
+        self._floating = [module for module in planar if module.name not in obstacles(bed)]
         self._torques = {motor.joint: motor.torque_limit_n_m for motor in bed.motors}
         #: torques of the motors per generalised force
         self._per_force = np.eye(model.n)[model.driven]
@@ -115,13 +119,12 @@ class MoveCheck:
         torques = np.abs([self._per_force @ force for force, _ in forces]).max(axis=0).tolist()
         for (joint, limit), most in zip(self._torques.items(), torques, strict=True):
             yield LimitUse(f"torque limit of '{joint}'", most / limit, 2)
-        for module in model.floating:
-            if module.dimension == "planar":
-                x, y, heading = range(*layout.root_u(module).indices(model.n))
-                speed = max(float(np.hypot(u[x], u[y])) for _, u, _ in samples)
-                yield LimitUse("speed safety.base_speed_m_s", speed / (safety.base_speed_m_s or inf), 1)
-                turning = max(abs(u[heading]) for _, u, _ in samples)
-                yield LimitUse("rate safety.base_rate_rad_s", turning / (safety.base_rate_rad_s or inf), 1)
+        for module in self._floating:
+            x, y, heading = range(*layout.root_u(module).indices(model.n))
+            speed = max(float(np.hypot(u[x], u[y])) for _, u, _ in samples)
+            yield LimitUse("speed safety.base_speed_m_s", speed / (safety.base_speed_m_s or inf), 1)
+            turning = max(abs(u[heading]) for _, u, _ in samples)
+            yield LimitUse("rate safety.base_rate_rad_s", turning / (safety.base_rate_rad_s or inf), 1)
         for joint_limit in safety.joints:
             index = layout.joint_u(joint_limit.joint)
             most = max(abs(u[index]) for _, u, _ in samples)
@@ -131,8 +134,8 @@ class MoveCheck:
         """Raise where a pose is outside the limits of `safety`; its key is `target.COORDINATE`."""
         layout, safety = self._model.layout, self._model.bed.safety
         limits: list[tuple[int, float, float, str]] = []
-        for module in self._model.floating:
-            if module.dimension == "planar" and safety.table_m:
+        for module in self._floating:
+            if safety.table_m:
                 x, y, _ = range(*layout.root_q(module).indices(len(q)))
                 x_min, y_min, x_max, y_max = safety.table_m
                 limits += [(x, x_min, x_max, "safety.table_m"), (y, y_min, y_max, "safety.table_m")]

@@ -146,7 +146,7 @@ class OnDemand(SymbolicBehaviour):
         rows = self._paths.to_pose(t, motion, np.where(asked, target, self._goal(motion[:n])), duration)
         others = self._path.rows[max(int(self._path.times.searchsorted(t, "right")) - 1, 0) : self._used]
         if 1 < len(others) <= _MERGED and (self._moved & ~asked).any():
-            rows = self._paths.merged(rows, others, asked)
+            rows = self._paths.with_obstacles(self._paths.merged(rows, others, asked), motion)
         return self._verified([rows])
 
     def _jog(self, t: float, motion: Array, request: Request) -> GoalAnswer:
@@ -176,21 +176,26 @@ class OnDemand(SymbolicBehaviour):
 
     def _follow_staged(self, t: float, motion: Array, request: Request) -> GoalAnswer:
         """Go to the first knot, then along the rows, which were checked when they came."""
-        count, lead, path, rows = request.argument, request.value, self._path, self._staged_rows
+        count, lead, rows = request.argument, request.value, self._staged_rows
         if not 2 <= count == self._staged or not 0.0 < lead < math.inf:
             return GoalAnswer(Reply.NO_SUCH_GOAL)
         n, self._staged = self._paths.n, 0
         first = self._paths.between(t, motion, rows[0, 2 : 2 + 3 * n], lead)
-        if (answer := self._judged(first)).reply is Reply.DONE:
-            path.rows[0], path.rows[1:count] = first, rows[: count - 1]
-            path.rows[1:count, 0] += t + lead - rows[0, 0]
-            ends = t + lead + self._last_time - rows[0, 0]
-            path.rows[count] = self._paths.resting(ends, self._last_knot[:n])
-            self._use(count + 1)
+        if (answer := self._judged(first)).reply is not Reply.DONE:
+            return answer
+        rest = self._paths.resting(t + lead + self._last_time - rows[0, 0], self._last_knot[:n])
+        whole = np.vstack([first, rows[: count - 1], rest])
+        whole[1:count, 0] += t + lead - rows[0, 0]
+        # Where a measured obstacle will be is known only now, when the time of the path is.
+        answer = self._answer(self._paths.worst_tube(self._paths.with_obstacles(whole, motion)))
+        if answer.reply is Reply.DONE:
+            self._follow(whole)
         return answer
 
     def _judged(self, row: Array) -> GoalAnswer:
-        use = self._paths.worst(np.stack([row, row]))
+        return self._answer(self._paths.worst_row(row))
+
+    def _answer(self, use: PathUse) -> GoalAnswer:
         return GoalAnswer(Reply.DONE if self._paths.is_possible(use) else Reply.NOT_FEASIBLE, use)
 
     def _act(self, request: Request) -> GoalAnswer:

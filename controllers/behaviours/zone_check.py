@@ -9,13 +9,13 @@ import casadi as ca
 import numpy as np
 
 from granite.config.errors import InputError
-from granite.config.footprints import guarded_pairs
+from granite.config.footprints import guarded_pairs, obstacles
 from granite.config.records import Array
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.decelerations import stopping_poses
 from granite.kernels.compilation import compile_once
 from granite.kernels.kernel import Kernel
-from granite.mrds.clearance import Clearances
+from granite.mrds.clearance import Clearances, TimedPose
 
 #: time, position and rates of all coordinates
 PathSample = tuple[float, Array, Array]
@@ -31,20 +31,24 @@ class ZoneCheck:
     compiled
         Whether it pays to compile it.
     without
-        Modules that are left out.
+        Modules that are left out; None: measured obstacles, whose motion is not known before a run.
     """
 
-    def __init__(self, model: ControlModel, *, compiled: bool = True, without: Collection[str] = ()) -> None:
+    def __init__(self, model: ControlModel, *, compiled: bool = True, without: Collection[str] | None = None) -> None:
         bed = model.bed
         self._pairs, self._clearance = guarded_pairs(bed), bed.safety.clearance_m
+        without = obstacles(bed) if without is None else without
         if without:
             sides = ((pair, {side.module for side in (pair.first, pair.second) if side}) for pair in self._pairs)
             self._pairs = tuple(pair for pair, modules in sides if not modules & {*without})
 
         def write() -> list[ca.Function]:
             clearances, end = Clearances(self._pairs, bed.known), ca.SX.sym("end", model.q.numel())
-            distances = [clearances.along(model.q, end), clearances.along(model.q, *stopping_poses(model))]
-            return [ca.Function("kept_apart", [model.q, model.u, end], distances)]
+            t, t_end = ca.SX.sym("t"), ca.SX.sym("t_end")
+            now, stops = TimedPose(model.q, t), stopping_poses(model)
+            way = clearances.along(now, TimedPose(end, t_end))
+            brake = clearances.along(now, *(TimedPose(pose.q, t + pose.t) for pose in stops))
+            return [ca.Function("kept_apart", [model.q, model.u, end, t, t_end], [way, brake])]
 
         if self._pairs:
             kernel = compile_once("zones", bed.fingerprint, write)["kept_apart"] if compiled else Kernel(write()[0])
@@ -62,7 +66,10 @@ class ZoneCheck:
             return
         rows = list(samples)
         distances = np.array(
-            [self._distances((q, u, after)) for (_, q, u), (_, after, _) in pairwise([*rows, rows[-1]])]
+            [
+                self._distances((q, u, after, np.array([t]), np.array([end])))
+                for (t, q, u), (end, after, _) in pairwise([*rows, rows[-1]])
+            ]
         )
         along, ahead = np.split(distances, 2, axis=1)
         checks = (along, self._clearance, "", "safety.clearance_m"), (

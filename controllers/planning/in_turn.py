@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from granite.config.errors import InputError
+from granite.config.footprints import obstacles
 from granite.controllers.model import ControlModel
 from granite.controllers.planning.momentum import refuse_unplannable
 from granite.controllers.planning.planner import Plan, Planner
@@ -17,10 +19,24 @@ from granite.controllers.trajectories.sampled import SampledPath
 Report = Callable[[str], None]
 
 
+class Measured(NamedTuple):
+    """The motion of obstacles that nobody plans: they go on as they move, in tubes that grow."""
+
+    rates: Sequence[float]  #: of all coordinates
+    begins_s: float  #: time from their measurement to the beginning of the path
+
+
 def plan_in_turn(
-    model: ControlModel, limits: PathLimits, nodes: int, task: PathTask, report: Report = lambda sentence: None
+    model: ControlModel,
+    limits: PathLimits,
+    nodes: int,
+    task: PathTask,
+    measured: Measured,
+    report: Report = lambda sentence: None,
 ) -> Plan:
     """The plan of all coordinates: in the order of the modules, else in the reverse.
+
+    Obstacles are at the start of the task when they are measured.
 
     Raises
     ------
@@ -30,26 +46,36 @@ def plan_in_turn(
     refuse_unplannable(model.bed)
     parts = model.layout.q
     moved = [name for name, part in parts.items() if np.any(task.start[part] != task.goal[part])] or [*parts][:1]
-    if len(moved) > 1 and task.duration_s[0] != task.duration_s[1]:
+    if (len(moved) > 1 or obstacles(model.bed)) and task.duration_s[0] != task.duration_s[1]:
         raise InputError("several robots move", key="behaviour.duration_s", expected="one time [s] for all of them")
     try:
-        return _planned(model, limits, nodes, task, moved, report)
+        return _planned(model, limits, nodes, task, moved, measured, report)
     except InputError:
         if len(moved) == 1:
             raise
         report("now in the reverse order")
-        return _planned(model, limits, nodes, task, moved[::-1], report)
+        return _planned(model, limits, nodes, task, moved[::-1], measured, report)
 
 
 def _planned(
-    model: ControlModel, limits: PathLimits, nodes: int, task: PathTask, moved: Sequence[str], report: Report
+    model: ControlModel,
+    limits: PathLimits,
+    nodes: int,
+    task: PathTask,
+    moved: Sequence[str],
+    measured: Measured,
+    report: Report,
 ) -> Plan:
     known = [name for name in model.layout.q if name not in moved]
-    rest = np.stack([task.start, np.zeros_like(task.start), np.zeros_like(task.start)])
-    path, plans = SampledPath(np.array([0.0, task.duration_s[1]]), np.stack([rest, rest])), []
+    rates = np.zeros_like(task.start)
+    for name in obstacles(model.bed):
+        rates[model.layout.q[name]] = measured.rates[model.layout.q[name]]
+    times = np.array([0.0, task.duration_s[1]])
+    ends = [np.stack([task.start + (measured.begins_s + t) * rates, rates, np.zeros_like(rates)]) for t in times]
+    path, plans = SampledPath(times, np.stack(ends)), []
     for name in moved:
         part = model.layout.q[name]
-        planner = Planner(model, limits, nodes, name, known)
+        planner = Planner(model, limits, nodes, name, known, measured.begins_s)
         own = task._replace(start=task.start[part], goal=task.goal[part])
         plans.append(planner.plan(own, None, partial(_named, report, name) if len(moved) > 1 else report, path))
         times, motions = plans[-1].path.times, plans[-1].path.motions

@@ -15,8 +15,10 @@ import casadi as ca
 
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
+from granite.config.footprints import obstacles
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
+from granite.controllers.run_modes.decelerations import base_deceleration
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.mrds.height_map import GRAVITY
 
@@ -54,7 +56,7 @@ class MomentumModel:
         q, u, M = model.q[part], model.u[part], model.mass_matrix[part, part]
         self.q, self.n_joints, self.n_thrusters = q, q.numel() - 3, len(device.units)
         self.n, self.n_controls = 6 + 2 * self.n_joints, self.n_thrusters + self.n_joints
-        self.thrust = available_thrust(device)
+        self.thrust, self.deceleration = available_thrust(device), base_deceleration(bed, device)
         mass = self.mass = float(ca.DM(M[0, 0]))
         arm = ca.vertcat(M[2, 1], -M[2, 0]) / mass  # c - p in world axes
         inertia = M[2, 2] - mass * ca.dot(arm, arm)
@@ -84,7 +86,8 @@ class MomentumModel:
 
 def refuse_unplannable(bed: Testbed) -> None:
     """Raise where paths can't be planned: they are for free-flyers in the plane, without contacts."""
-    modules, pushed = bed.known.modules, [device.pushed(bed) for device in bed.devices_of(Thrusters).values()]
+    modules = [module for module in bed.known.modules if module.name not in obstacles(bed)]
+    pushed = [device.pushed(bed) for device in bed.devices_of(Thrusters).values()]
     odd = [module.name for module in modules if pushed.count(module) != 1]
     problems = {
         "the testbed is spatial": not bed.planar,

@@ -15,6 +15,7 @@ import numpy as np
 
 from granite.config.convex import HalfPlane, half_planes
 from granite.config.errors import InputError
+from granite.config.footprints import obstacles
 from granite.config.records import Array
 from granite.controllers.behaviours.move_check import Motion, MoveCheck
 from granite.controllers.behaviours.zone_check import ZoneCheck
@@ -29,6 +30,8 @@ from granite.controllers.trajectories.sampled import SampledPath
 _SAMPLE_S = 0.05
 #: margin beside the clearance, for the way between nodes and of a brake; more where it is too small [m]
 _MARGINS_M = (0.015, 0.04)
+#: where measured obstacles will be, so long after every node: a robot that brakes there must not be in their way [s]
+_AHEAD_S = (3.0, 6.0, 9.0)
 #: part of the nodes at either end in which the margin grows
 _NEAR_ENDS = 0.15
 
@@ -57,19 +60,27 @@ class Planner:
         The free-flyer, by name; none: the only one.
     others
         Modules that it stays clear of; of further ones it knows nothing.
+    begins_s
+        Time from the measurement of obstacles to the beginning of the path.
     """
 
     def __init__(
-        self, model: ControlModel, limits: PathLimits, nodes: int, module: str = "", others: Sequence[str] = ()
+        self,
+        model: ControlModel,
+        limits: PathLimits,
+        nodes: int,
+        module: str = "",
+        others: Sequence[str] = (),
+        begins_s: float = 0.0,
     ) -> None:
-        bed = model.bed
+        bed, self._begins = model.bed, begins_s
         self._module = module or model.layout.modules[0].name
         self._part = model.layout.q[self._module]
         zones = [zone for zone in bed.safety.keep_out if zone.module is None]
         discs = [(*zone.disc.position_m, zone.disc.radius_m) for zone in zones if zone.disc]
         self._discs: Array = np.array(discs, dtype=float).reshape(-1, 3)
         self._polygons = [half_planes(zone.polygon_m) for zone in zones if zone.polygon_m]
-        self._others = MovingDiscs(model, others)
+        self._others, self._obstacles = MovingDiscs(model, others), MovingDiscs(model, [*obstacles(bed)])
         own, *theirs = (base_radius(bed, bed.module(name)) for name in (self._module, *others))
         self._offset = own + max(theirs, default=0.0) + 3 * bed.safety.clearance_m
         self._clearance, self._of_problem = bed.safety.clearance_m, (model, self._module, limits, nodes)
@@ -79,7 +90,8 @@ class Planner:
     @cached_property
     def _problem(self) -> PathProblem:
         """Built at its first use: start and goal are checked before."""
-        return _problem(*self._of_problem, len(self._discs) + len(self._others), self._polygons)
+        ahead = len(self._obstacles) * len(_AHEAD_S)
+        return _problem(*self._of_problem, len(self._discs) + len(self._others), ahead, self._polygons)
 
     @property
     def _model(self) -> MomentumModel:
@@ -101,10 +113,11 @@ class Planner:
         InputError
             Where no guess leads to one, with what was wrong with the last.
         """
-        for q, key, t in ((task.start, "simulation.initial", 0.0), (task.goal, "behaviour.target", np.inf)):
+        ends = task.duration_s[1]
+        for q, key, t in ((task.start, "simulation.initial", 0.0), (task.goal, "behaviour.target", ends)):
             pose, rate, _ = self._whole((q, np.zeros_like(q), np.zeros_like(q)), around, t)
             try:
-                self._zones.refuse([(0.0, pose, rate)])
+                self._zones.refuse([(self._begins + t, pose, rate)])
                 self._moves.refuse_outside(pose)
             except InputError as refusal:
                 at = refusal.key.removeprefix("target.")
@@ -165,8 +178,12 @@ class Planner:
         discs = self._discs
         if around is not None and len(self._others):
             times = np.linspace(0.0, task.duration_s[1], self._problem.nodes + 1)
-            moving = self._others.at([around.at(t)[0] for t in times])
-            discs = np.concatenate([np.broadcast_to(discs, (len(times), *discs.shape)), moving], axis=1)
+            motions = [around.at(t) for t in times]
+            moving = [self._others.at([q for q, _, _ in motions], self._begins + times)]
+            for ahead in _AHEAD_S:
+                poses = [q + ahead * u for q, u, _ in motions]
+                moving.append(self._obstacles.at(poses, self._begins + ahead + times))
+            discs = np.concatenate([np.broadcast_to(discs, (len(times), *discs.shape)), *moving], axis=1)
         # None at start and goal, which may be as near as the clearance.
         nodes = np.arange(self._problem.nodes + 1)
         more = np.clip(np.minimum(nodes, nodes[::-1]) / (_NEAR_ENDS * self._problem.nodes), 0.0, 1.0)
@@ -188,7 +205,7 @@ class Planner:
         """Raise where the samples come too near to a zone, or need too much."""
         times = np.linspace(0.0, path.end, 2 * len(path.times) - 1)[:-1]
         samples = [self._whole(path.at(t), around, t) for t in times]
-        self._zones.refuse((float(t), q, u) for t, (q, u, _) in zip(times, samples, strict=True))
+        self._zones.refuse((self._begins + t, q, u) for t, (q, u, _) in zip(times.tolist(), samples, strict=True))
         for q, _, _ in samples:
             self._moves.refuse_outside(q)
         slowest = self._moves.slowest(samples)
@@ -213,17 +230,23 @@ class Planner:
 
 
 def _problem(
-    model: ControlModel, module: str, limits: PathLimits, nodes: int, discs: int, polygons: list[list[HalfPlane]]
+    model: ControlModel,
+    module: str,
+    limits: PathLimits,
+    nodes: int,
+    discs: int,
+    ahead: int,
+    polygons: list[list[HalfPlane]],
 ) -> PathProblem:
     """The programme, kept for testbeds that differ in start, target and discs alone."""
     bed = model.bed
     kept = bed.safety.model_dump_json(exclude={"keep_out", "responses"}), bed.simulation.table.model_dump_json()
     parts = (part.model_dump_json() for part in (*bed.modules, *bed.actuators.values()))
-    key = (*kept, *parts, module, limits, nodes, discs, repr(polygons))
+    key = (*kept, *parts, module, limits, nodes, discs, ahead, repr(polygons))
     if key not in _kept:
         if len(_kept) == _MOST_KEPT:
             del _kept[next(iter(_kept))]
-        _kept[key] = PathProblem(MomentumModel(model, module), limits, nodes, discs, polygons)
+        _kept[key] = PathProblem(MomentumModel(model, module), limits, nodes, discs, ahead, polygons)
     return _kept[key]
 
 

@@ -7,6 +7,8 @@ Thrusts and joint accelerations are linear between nodes, the state follows by o
                (d^2 - R^2) / 2 R + slack >= 0 for the distance d of each disc of the robot from a disc of radius R,
                smooth distance + slack >= 0 from a polygon.
 
+Some discs, of obstacles that go on after it, count for where the robot would rest if it braked at the node.
+
 Start, goal, discs and weights are parameters: a problem is built once for a robot and a number of discs. A disc has a
 place of its own at each node, and so it may be a part of another robot that moves along its plan.
 """
@@ -26,6 +28,8 @@ from granite.controllers.planning.momentum import MomentumModel
 
 #: sharpness of the smooth largest distance from the half-planes of a polygon [1/m]
 _SHARPNESS = 200.0
+#: that makes the way of a brake smooth at rest [m/s]
+_SLOW_M_S = 1e-3
 #: distance from limits of the table and of joints between start and goal [m, rad]
 _INSIDE = 0.01
 _IPOPT = {
@@ -76,23 +80,32 @@ class PathSolution(NamedTuple):
 
 
 class PathProblem:
-    """The programme of one robot."""
+    """The programme of one robot, with this many discs at every node, and of these that count after a brake."""
 
     def __init__(
-        self, model: MomentumModel, limits: PathLimits, nodes: int, discs: int, polygons: Sequence[Sequence[HalfPlane]]
+        self,
+        model: MomentumModel,
+        limits: PathLimits,
+        nodes: int,
+        discs: int,
+        ahead: int,
+        polygons: Sequence[Sequence[HalfPlane]],
     ) -> None:
         self.model, self.limits, self.nodes = model, limits, nodes
         n, m, N = model.n, model.n_controls, nodes
         x, before, after, h = ca.SX.sym("x", n), ca.SX.sym("before", m), ca.SX.sym("after", m), ca.SX.sym("h")
         self.step = ca.Function("step", [x, before, after, h], [_runge_kutta(model.rate, x, before, after, h)])
-        zones, slack, margin = ca.SX.sym("zones", 3, discs), ca.SX.sym("slack"), ca.SX.sym("margin")
-        apart = [distance + slack for distance in _distances(model, x, zones, polygons, margin)]
+        slack, margin = ca.SX.sym("slack"), ca.SX.sym("margin")
+        zones = ca.SX.sym("zones", 3, discs + ahead)
+        distances = _distances(model, x, zones[:, :discs], polygons, margin)
+        distances += _distances(model, x, zones[:, discs:], (), margin, _braking(model, x)) if ahead else []
+        apart = [distance + slack for distance in distances]
         kept = ca.vertcat(model.pose(x)[:2], model.twist(x)[:3], *apart)
         self._n_kept = kept.numel()
         at_node = ca.Function("node", [x, slack, zones, margin], [kept])
 
         X, C, S, T = ca.MX.sym("X", n, N + 1), ca.MX.sym("C", m, N + 1), ca.MX.sym("S", 1, N + 1), ca.MX.sym("T")
-        Z, margins = ca.MX.sym("Z", 3, discs * (N + 1)), ca.MX.sym("margins", 1, N + 1)
+        Z, margins = ca.MX.sym("Z", 3, (discs + ahead) * (N + 1)), ca.MX.sym("margins", 1, N + 1)
         weights = ca.MX.sym("weights", 3)
         interval = T / N
         gaps = self.step.map(N)(X[:, :-1], C[:, :-1], C[:, 1:], ca.repmat(interval, 1, N)) - X[:, 1:]
@@ -108,7 +121,7 @@ class PathProblem:
             "p": ca.vertcat(ca.vec(Z), ca.vec(margins), weights),
         }
         # Expanded, an iteration takes half of the time; building does ten times as long, and pays with zones only.
-        options: dict[str, Any] = {"print_time": False, "expand": bool(discs or polygons), "ipopt": _IPOPT}
+        options: dict[str, Any] = {"print_time": False, "expand": bool(discs or ahead or polygons), "ipopt": _IPOPT}
         self._solver = ca.nlpsol("path", "ipopt", programme, options)
         self._impulse = ca.Function("impulse", [unknowns], [impulse])
 
@@ -178,16 +191,27 @@ def _runge_kutta(rate: ca.Function, x: ca.SX, before: ca.SX, after: ca.SX, h: ca
     return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
 
+def _braking(model: MomentumModel, x: ca.SX) -> ca.SX:
+    """The way of the base until it rests [m]."""
+    bed, v = model.model.bed, model.twist(x)[:2]
+    return v * (bed.safety.braking.reaction_s + ca.sqrt(ca.dot(v, v) + _SLOW_M_S**2) / (2 * model.deceleration))
+
+
 def _distances(
-    model: MomentumModel, x: ca.SX, zones: ca.SX, polygons: Sequence[Sequence[HalfPlane]], margin: ca.SX
+    model: MomentumModel,
+    x: ca.SX,
+    zones: ca.SX,
+    polygons: Sequence[Sequence[HalfPlane]],
+    margin: ca.SX,
+    further: ca.SX | float = 0.0,
 ) -> list[ca.SX]:
-    """Of every disc of the robot from every disc and polygon, less the margin; smooth."""
+    """Of every disc of the robot, moved further by a way, from every disc and polygon, less the margin; smooth."""
     bed, pose = model.model.bed, model.pose(x)
     tree, distances = model.model.trees[model.module.name], []
     for body in footprints(bed, model.module):
         for position_x, position_y, radius in body.discs:
             centre = tree.point_position(body.body, (position_x, position_y))[:2]
-            p = ca.substitute(centre, model.q, pose)
+            p = ca.substitute(centre, model.q, pose) + further
             for i in range(zones.shape[1]):
                 away, R = p - zones[:2, i], zones[2, i] + radius + margin
                 distances.append((ca.dot(away, away) - R**2) / (2 * R))

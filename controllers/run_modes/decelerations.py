@@ -10,15 +10,19 @@ import numpy as np
 
 from granite.config.devices.momentum_wheel import rate_limits
 from granite.config.devices.thrusters import Thrusters
+from granite.config.footprints import obstacles
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
+from granite.mrds.clearance import TimedPose
 
 #: directions in which the force of the thrusters is looked at
 _DIRECTIONS = 16
 #: a brake takes this long at least, so that a small velocity does not end by a step of the force
 SHORTEST_BRAKE_S = 0.25
+#: so long after a brake measured obstacles must not reach the robot: about as long as it takes to cross their way [s]
+FORESIGHT_S = 5.0
 #: of an object that arms carry, whose forces no data sheet has [m/s^2, rad/s^2]
 _CARRIED = (0.1, 0.5)
 
@@ -82,12 +86,13 @@ def largest_accelerations(model: ControlModel) -> Array:
     return largest
 
 
-def stopping_poses(model: ControlModel) -> tuple[ca.SX, ca.SX]:
+def stopping_poses(model: ControlModel) -> list[TimedPose]:
     """Poses on the way to rest by braking from q and u: when nothing turns any more, and when all is at rest.
 
     Each group brakes on its own: after the reaction time t_r and a time s of a brake that takes e it has moved by
     u (t_r + s - s^2 / 2 e). What nothing brakes goes on at its speed until the others rest. Rotations mostly end first:
-    the way of a point is straight neither before nor after that, but nearly so in each part.
+    the way of a point is straight neither before nor after that, but nearly so in each part. Where there are measured
+    obstacles, a third pose is `FORESIGHT_S` later: the robot stands, they go on.
     """
     reaction, inertia, u = model.bed.safety.braking.reaction_s, ca.diag(model.mass_matrix), model.u
     ends: dict[int, ca.SX] = {}
@@ -104,8 +109,13 @@ def stopping_poses(model: ControlModel) -> tuple[ca.SX, ca.SX]:
         for i in range(model.n):
             braked_for = ca.fmin(time, ends[i]) if i in ends else time
             ways.append(u[i] * (reaction + braked_for - (braked_for**2 / (2 * ends[i]) if i in ends else 0)))
-        poses.append(model.q + ca.vertcat(ca.SX(0, 1), *ways))
-    return poses[0], poses[1]
+        poses.append(TimedPose(model.q + ca.vertcat(ca.SX(0, 1), *ways), reaction + time))
+    if measured := obstacles(model.bed):
+        moving = [i for name in measured for i in range(model.n)[model.layout.u[name]]]
+        goes_on = ca.SX.zeros(model.n)
+        goes_on[moving] = FORESIGHT_S * u[moving]
+        poses.append(TimedPose(poses[-1].q + goes_on, poses[-1].t + FORESIGHT_S))
+    return poses
 
 
 def coasting_wheels(bed: Testbed) -> set[str]:

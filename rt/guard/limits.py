@@ -13,7 +13,7 @@ from granite.config.coordinates import Coordinate
 from granite.config.devices.emergency_stop import EmergencyStop
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
-from granite.config.footprints import guarded_pairs
+from granite.config.footprints import guarded_pairs, obstacles
 from granite.config.reasons import Reason
 from granite.config.records import Array
 from granite.config.testbed import Testbed
@@ -24,7 +24,7 @@ from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.decelerations import base_deceleration, stopping_poses
 from granite.kernels.compilation import compile_once, mode
 from granite.kernels.kernel import Buffer
-from granite.mrds.clearance import Clearances
+from granite.mrds.clearance import Clearances, TimedPose
 from granite.rt.guard.monitor import Limit, Monitor, MonitorInputs
 
 #: a button is released below this
@@ -221,7 +221,8 @@ def _by_law(bed: Testbed, recorded: ca.SX) -> Iterator[Limit]:
 def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX, apart: KeptApart) -> Iterator[Limit]:
     safety, known = bed.safety, bed.known
     names = [c.name for c in known.velocities]
-    in_table = [module for module in known.modules if module.base == "floating" and module.dimension == "planar"]
+    floating = (module for module in known.modules if module.base == "floating" and module.dimension == "planar")
+    in_table = [module for module in floating if module.name not in obstacles(bed)]
     for module in in_table:
         if safety.table_m:
             for i, lower, upper in zip(
@@ -263,15 +264,17 @@ class KeptApart:
         self._least = bed.safety.clearance_m / 2
         if self._clearances.pairs:
             model = ControlModel(bed)
-            poses = ca.horzcat(*stopping_poses(model))
-            self._ahead = ca.horzsplit(ca.substitute(poses, ca.vertcat(model.q, model.u), ca.vertcat(q, u)))
+            stops = stopping_poses(model)
+            poses = ca.horzcat(*(ca.vertcat(pose.q, pose.t) for pose in stops))
+            ahead = ca.horzsplit(ca.substitute(poses, ca.vertcat(model.q, model.u), ca.vertcat(q, u)))
+            self._way = [TimedPose(q), *(TimedPose(pose[:-1], pose[-1]) for pose in ahead)]
 
     def limits(self, reason: Reason) -> Iterator[Limit]:
         """Of `KEEP_OUT` or of `KEEP_OUT_AHEAD`."""
         if not self._clearances.pairs:
             return
         is_ahead = reason is Reason.KEEP_OUT_AHEAD
-        distances = self._clearances.along(self._q, *self._ahead) if is_ahead else self._clearances.distances(self._q)
+        distances = self._clearances.along(*self._way) if is_ahead else self._clearances.distances(self._q)
         least = self._least if is_ahead else 0.0
         for i, name in enumerate(self._clearances.names):
             yield Limit(distances[i] >= least, reason, name, distances[i], least)
@@ -281,7 +284,7 @@ class KeptApart:
         """Whether all of both kinds hold: those ahead include the pose."""
         if not self._clearances.pairs:
             return ca.SX(1)
-        return self._clearances.are_kept(self._least, self._q, *self._ahead)
+        return self._clearances.are_kept(self._least, *self._way)
 
 
 def _stopping(bed: Testbed, q: ca.SX, u: ca.SX) -> Iterator[Limit]:

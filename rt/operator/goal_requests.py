@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from granite.config.errors import InputError, one_of
+from granite.config.footprints import obstacles
 from granite.config.loader import from_json
 from granite.config.records import Array
 from granite.config.run_modes import Reply, Request, RequestKind
@@ -53,6 +54,10 @@ class GoalRequests:
         self._paths, self._limits = GoalPaths(model), motion_limits(self._bed)
         self._positions = self._bed.known.positions
         self._moved = model.active
+        #: whether each coordinate is one of a measured obstacle
+        self._is_measured = np.zeros(model.n, dtype=bool)
+        for name in obstacles(self._bed):
+            self._is_measured[model.layout.q[name]] = True
         self._motion: Array = np.full(3 * model.n, nan)
 
     def note(self, motion: Sequence[float]) -> None:
@@ -85,12 +90,17 @@ class GoalRequests:
         """The path to a pose that is to be planned, from rest here."""
         goal, duration = self._target(content)
         self._refuse_unknown_reference()
-        n = len(goal)
-        if np.any(self._motion[n:]):
+        q, u, a = self._motion.reshape(3, -1)
+        if np.any((u, a), where=~self._is_measured):
             raise InputError(
                 "the robot moves", key="plan", value=True, expected="a robot at rest, after hold and start"
             )
-        return PathRequest(self._motion[:n].tolist(), self._completed(goal).tolist(), duration)
+        return PathRequest(q.tolist(), self._completed(goal).tolist(), duration, u.tolist())
+
+    @property
+    def knows_obstacles(self) -> bool:
+        """Whether there are measured obstacles."""
+        return self._bed is not None and bool(self._is_measured.any())
 
     def _target(self, content: Mapping[str, Any]) -> tuple[Array, float | None]:
         """Of a goal: a number of each coordinate, NaN where it goes on as before, and the duration if there is one."""

@@ -24,6 +24,9 @@ from granite.rt.process.posix_signals import TERMINATING
 _PATIENCE_S = 60.0
 #: weights of impulse and time [N] without a duration, and the longest one that is planned then [s]
 _IMPULSE, _TIME_N, _LONGEST_S = 1.0, 0.5, 60.0
+#: how long the first plan may take until its path begins, where obstacles move meanwhile; later ones as long as the
+#: last one, and this part and time more [s]
+_FIRST_S, _PART, _MORE_S = 20.0, 0.5, 1.0
 #: how long the process may take to end [s]
 _END_S = 0.2
 
@@ -34,6 +37,8 @@ class PathRequest(NamedTuple):
     start: list[float]  #: q at rest
     goal: list[float]
     duration_s: float | None  #: None: the blend of impulse and time that costs least
+    rates: list[float]  #: of measured obstacles; zero of all others
+    begins_s: float = 0.0  #: of the path, from now on, where there are obstacles
 
 
 class PathPlanning:
@@ -48,19 +53,24 @@ class PathPlanning:
     def __init__(self, testbed: str | None) -> None:
         self._testbed = testbed
         self._process: OrderedProcess | None = None
-        self._until = 0.0
+        self._until, self._began, self._takes = 0.0, 0.0, _FIRST_S
+        #: when a path around measured obstacles begins [s, monotonic]
+        self.begins = 0.0
 
     def begin(self, request: PathRequest) -> None:
         """Order a plan, whose answer `take` gives."""
+        self._began = time.monotonic()
+        self.begins = self._began + self._takes
         if self._process is None or self._process.poll() is not None:
             self._process = OrderedProcess("granite.rt.operator.path_planning", {"testbed": self._testbed})
-        self._process.tell(request._asdict())
-        self._until = time.monotonic() + _PATIENCE_S
+        self._process.tell(request._replace(begins_s=self._takes)._asdict())
+        self._until = self._began + _PATIENCE_S
 
     def take(self) -> dict[str, Any] | None:
         """The answer: `columns`, `duration_s` and `impulse_n_s` of a path, or a `failure`; None while it is planned."""
         assert self._process is not None
         if self._process.has_answer:
+            self._takes = (1 + _PART) * (time.monotonic() - self._began) + _MORE_S
             return self._process.answer(_END_S)
         if time.monotonic() < self._until:
             return None
@@ -75,9 +85,10 @@ class PathPlanning:
 
 
 def _plan(bed: Any, request: PathRequest) -> dict[str, Any]:
+    from granite.config.footprints import obstacles
     from granite.controllers.behaviours.planned import PlannedPath, samples_of_path
     from granite.controllers.model import ControlModel
-    from granite.controllers.planning.in_turn import plan_in_turn
+    from granite.controllers.planning.in_turn import Measured, plan_in_turn
     from granite.controllers.planning.problem import PathLimits, PathTask
 
     options = PlannedPath.Options.model_fields
@@ -85,9 +96,13 @@ def _plan(bed: Any, request: PathRequest) -> dict[str, Any]:
     times = (request.duration_s,) * 2 if request.duration_s else (1.0, _LONGEST_S)
     time_weight = 0.0 if request.duration_s else _TIME_N
     task = PathTask(np.array(request.start), np.array(request.goal), times, _IMPULSE, time_weight)
-    plan = plan_in_turn(ControlModel(bed), limits, options["nodes"].default, task)
-    columns = {column.key: column.values for column in samples_of_path(bed, plan.path, "").columns}
-    return {"columns": columns, "duration_s": plan.path.end, "impulse_n_s": plan.impulse}
+    measured = Measured(request.rates, request.begins_s)
+    plan = plan_in_turn(ControlModel(bed), limits, options["nodes"].default, task, measured)
+    known = bed.known  # nothing moves obstacles: a rate's key begins with that of its position
+    others = tuple(c.key for name in obstacles(bed) for c in known.positions[known.q[name]])
+    columns = samples_of_path(bed, plan.path, "").columns
+    kept = {column.key: column.values for column in columns if not column.key.startswith(others)}
+    return {"columns": kept, "duration_s": plan.path.end, "impulse_n_s": plan.impulse}
 
 
 def work(order: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

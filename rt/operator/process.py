@@ -52,6 +52,8 @@ _WITH_CONTENT = ("go", "jog", "act", "follow")
 _TOO_MANY = "refused: too many requests wait"
 #: a duration that was searched is made longer so often, by this factor, where the reference has moved on since
 _LONGER, _STRETCH = 3, 1.3
+#: of the way to a path from rest [s]
+_SHORTEST_LEAD_S = 0.5
 
 
 class WaitingClient(NamedTuple):
@@ -70,6 +72,8 @@ class PathTransfer:
 
     def __init__(self, client: WaitingClient, requests: Sequence[Request]) -> None:
         self.client, self.requests = client, deque(requests)
+        #: when a path around measured obstacles begins [s, monotonic]; of others the way to it takes a fixed time
+        self.begins: float | None = None
         #: numbers of the knots that the loop has not answered
         self.pending: dict[int, Request] = {}
 
@@ -238,7 +242,11 @@ class OperatorChannel:
             if failure := plan.get("failure"):
                 raise InputError(failure)
             kept = {"duration_s": plan["duration_s"], "impulse_n_s": plan["impulse_n_s"]}
+            if self._goals.knows_obstacles and self._planning.begins < time.monotonic() + _SHORTEST_LEAD_S:
+                raise InputError("the plan took longer than obstacles were foreseen", expected="to ask again")
             self._follow(route, sender, Message("follow", content={"columns": plan["columns"], **kept}))
+            if self._goals.knows_obstacles and self._transfer:
+                self._transfer.begins = self._planning.begins
         except InputError as refusal:
             self._say(route, ok=False, text=f"refused: {refusal}")
 
@@ -303,6 +311,9 @@ class OperatorChannel:
             transfer.pending[self._number] = knot
         if not transfer.requests and not transfer.pending:
             self._transfer = None
+            if transfer.begins is not None:
+                lead = max(transfer.begins - time.monotonic(), _SHORTEST_LEAD_S)
+                client = client._replace(request=client.request._replace(value=lead))
             self._send(client)
 
     def _hear(self, number: int, reply: int, mode: int, cause: int, t: float, refusal: str = "") -> None:

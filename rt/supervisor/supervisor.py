@@ -20,6 +20,7 @@ from typing import Protocol
 import numpy as np
 
 from granite.config.expected_modes import GOALS, POSSIBLE_IN
+from granite.config.footprints import obstacles
 from granite.config.reasons import Reason
 from granite.config.records import NOTHING, Operation, Reference, State, Verdict
 from granite.config.responses import FAULTS, RESPONSES, FaultReaction
@@ -118,6 +119,7 @@ class Supervisor:
         self._first_seen: dict[Reason, float] = {}
         self._last_seen: dict[Reason, float] = {}
         self._fault_at = -math.inf
+        self._measured = [(bed.known.q[name], bed.known.u[name]) for name in obstacles(bed)]
         velocities = bed.known.velocities if bed.controller else ()
         self._braked_speeds = BrakedSpeeds(self._stacks.braked, [velocity.unit for velocity in velocities])
         names = [subject.name for subject in subjects(bed)]
@@ -171,6 +173,15 @@ class Supervisor:
         """Note the newest state and reference."""
         if self.newest is not None:
             self._state, self._reference = self.newest()
+            if self._measured:
+                self._reference = self._with_obstacles(self._state, self._reference)
+
+    def _with_obstacles(self, state: State, reference: Reference) -> Reference:
+        """The reference with obstacles where they are, for goals and plans around them."""
+        q, u = reference.q.copy(), reference.u.copy()
+        for at, rates in self._measured:
+            q[at], u[rates] = state.q[at], state.u[rates]
+        return reference._replace(q=q, u=u)
 
     def _take(self, t: float, request: Request) -> None:
         self.look()

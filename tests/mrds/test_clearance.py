@@ -11,7 +11,8 @@ import pytest
 from granite.config.convex import half_planes, is_convex
 from granite.config.footprints import Footprint, guarded_pairs
 from granite.config.loader import load
-from granite.mrds.clearance import Clearances
+from granite.mrds.clearance import Clearances, TimedPose
+from tests.support.flyer_pair import beside_an_obstacle
 
 SQUARE = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
 TRIANGLE = ((0.0, 0.0), (2.0, 0.0), (0.0, 0.4))
@@ -74,8 +75,8 @@ def test_the_least_distance_on_a_way_is_that_of_its_nearest_point() -> None:
     clearances = Clearances(guarded_pairs(bed), bed.known)
     assert clearances.names[:2] == ["base to post", "base to wall"]
     q, end = (ca.SX.sym(name, 5) for name in ("q", "end"))
-    at, along = clearances.distances(q), clearances.along(q, end)
-    kept = clearances.are_kept(0.01, q, end)
+    at, along = clearances.distances(q), clearances.along(TimedPose(q), TimedPose(end))
+    kept = clearances.are_kept(0.01, TimedPose(q), TimedPose(end))
     f = ca.Function("f", [q, end], [at, along, kept])
     rng = np.random.default_rng(3)
     decided = []
@@ -90,3 +91,25 @@ def test_the_least_distance_on_a_way_is_that_of_its_nearest_point() -> None:
         decided.append(bool(is_kept))
         assert decided[-1] == (found.min() >= 0.01)
     assert 5 < sum(decided) < 55
+
+
+def test_the_tube_of_an_obstacle_grows_with_the_time_of_a_way() -> None:
+    """The least distance of discs that move straight, while one of them grows, against samples of the way."""
+    bed = beside_an_obstacle(growth_m_s=0.1)
+    pair = Clearances(guarded_pairs(bed), bed.known)
+    begin, end, times = ca.SX.sym("q", 6), ca.SX.sym("end", 6), ca.SX.sym("times", 2)
+    way = TimedPose(begin, times[0]), TimedPose(end, times[1])
+    f = ca.Function("f", [begin, end, times], [pair.along(*way), pair.are_kept(0.05, *way)])
+    rng, kinds = np.random.default_rng(4), []
+    radii = sum(disc[2] for body in (pair.pairs[0].first, pair.pairs[0].second) if body for disc in body.discs)
+    for _ in range(200):
+        first, last = (np.array([*rng.uniform(0, 3, 2), 0.0, *rng.uniform(0, 3, 2), 0.0]) for _ in range(2))
+        t = rng.uniform(0, 2) + np.array([0.0, rng.uniform(0, 20)])  # the tube is at times faster than the motion
+        s = np.linspace(0, 1, 2001)[:, None]
+        q, now = first + s * (last - first), t[0] + s[:, 0] * (t[1] - t[0])
+        apart = np.hypot(*(q[:, :2] - q[:, 3:5]).T) - radii - 0.1 * now
+        least, is_kept = (float(part) for part in f(first, last, t))
+        assert least == pytest.approx(apart.min(), abs=1e-3)
+        assert bool(is_kept) == (least >= 0.05)
+        kinds.append(0 < apart.argmin() < 2000)
+    assert {False, True} == set(kinds)

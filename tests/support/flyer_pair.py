@@ -38,3 +38,17 @@ def exchange(y_a: float = 2.0, y_b: float = 2.0) -> list[dict[str, Any]]:
     half = {"a_base_x_m": 2.5, "b_base_x_m": 2.5, "a_base_y_m": y_a, "b_base_y_m": y_b}
     end = {"a_base_x_m": 4.0, "b_base_x_m": 1.0, "a_base_y_m": 2.0, "b_base_y_m": 2.0}
     return [{"duration_s": 12.0, "ramp_s": 3.0, "target": target} for target in (half, end)]
+
+
+def beside_an_obstacle(
+    changes: dict[str, Any] | None = None, growth_m_s: float = 0.02, own: str = "a", other: str = "b"
+) -> Testbed:
+    """The testbed of a, which measures b and does not control it."""
+    pair = flyer_pair()
+    content = pair.model_dump(exclude_unset=True)
+    content["devices"] = {name: table for name, table in content["devices"].items() if name != f"{other}_thrusters"}
+    gains = content["controller"]["law"]["gains"]
+    gains = {key: gain for key, gain in gains.items() if not key.startswith(f"{other}_")}
+    content["controller"] |= {"modules": [own], "objects": [other], "law": {"kind": "computed_torque", "gains": gains}}
+    content["safety"]["keep_out"] = [{"name": "other", "module": other, "growth_m_s": growth_m_s}]
+    return Testbed.model_validate(content).with_changes(changes or {})

@@ -9,6 +9,7 @@ from granite.config.loader import load
 from granite.config.reasons import Reason
 from granite.config.records import Array
 from granite.config.run_modes import Reply, Request, RequestKind, RunMode
+from granite.config.testbed import Testbed
 from granite.logs.channels import Channels
 from granite.rt.loop.clock import VirtualClock
 from granite.rt.loop.loop import Outcome
@@ -63,11 +64,11 @@ class Scripted(NamedTuple):
 def scripted(
     requests: Mapping[float, Request | RequestKind],
     *changes: str,
-    bed: str = "free-flyer",
+    bed: str | Testbed = "free-flyer",
     prepare: Callable[[Run], None] = lambda run: None,
 ) -> Scripted:
     """Run a testbed in virtual time with requests by their time [s]."""
-    testbed = load(bed, list(changes))
+    testbed = load(bed, list(changes)) if isinstance(bed, str) else bed
     if hasattr(testbed.behaviour, "check_moves"):  # limits that the move does not keep are what is tested
         testbed = testbed.with_changes({"behaviour.check_moves": False})
     run = Run(testbed)
