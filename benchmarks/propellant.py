@@ -148,7 +148,7 @@ def planned_impulse() -> float:
     bed = load("free-flyer", {"simulation.table.ideal": True})
     model, start, end, duration = _move(bed)
     task = PathTask(start, end, (duration, duration), 1.0, 0.0, joint_weight=1e-4)
-    problem = PathProblem(MomentumModel(model), PathLimits(1.0, 3.0, 4.0), 200, 0, [])
+    problem = PathProblem(MomentumModel(model), PathLimits(1.0, 3.0, 4.0), 200, 0, 0, [])
     guess = along_line(problem.model, problem.nodes, start, end, duration)
     solution = problem.solve(task, np.zeros((0, 3)), np.zeros(problem.nodes + 1), guess)
     assert solution.holds, solution.status
