@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from granite.rt.replay import replay as replay
     from granite.rt.run import Run as Run
     from granite.rt.run_options import RunOptions as RunOptions
+    from granite.rt.together import simulate_together as simulate_together
     from granite.tuning.many_runs import ManyRun as ManyRun
     from granite.tuning.many_runs import simulate_many as simulate_many
 

@@ -28,7 +28,10 @@ class MissingDriverError(InputError):
 
 
 def build_devices(
-    bed: Testbed, simulate: Collection[str] | None = None, twins: Mapping[str, Callable[[Any], Any]] | None = None
+    bed: Testbed,
+    simulate: Collection[str] | None = None,
+    twins: Mapping[str, Callable[[Any], Any]] | None = None,
+    lab: Lab | None = None,
 ) -> tuple[DeviceSet, Lab | None]:
     """Every device of a testbed, and the simulated lab if one of them is simulated.
 
@@ -40,6 +43,8 @@ def build_devices(
         Names of the devices to simulate; None: all of them. The others need a driver.
     twins
         Lets a real actuator of that name move the plant of another process.
+    lab
+        Where the simulated devices are; None: in a lab of their own.
 
     Raises
     ------
@@ -48,7 +53,8 @@ def build_devices(
     """
     names = list(bed.devices) if simulate is None else list(simulate)
     _refuse_unknown(bed, names)
-    lab = Lab(bed, bed.actuators.keys() - set(names)) if names or simulate is None else None
+    if lab is None and (names or simulate is None):
+        lab = Lab(bed, bed.actuators.keys() - set(names))
     if lab and lab.is_driven:
         twins = {name: partial(lab.mirrored, name) for name in bed.actuators if name not in names}
     return _device_set(bed, names, lab, twins or {}), lab

@@ -11,6 +11,7 @@ import math
 import os
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
@@ -84,6 +85,8 @@ class Run:
         The emulated outside of the real drivers, instead of simulated devices.
     in_loop
         Whether the loop executes it: the steps are not compiled for a run that is compiled as a whole.
+    lab
+        That the run shares with others; None: it has one of its own.
 
     Raises
     ------
@@ -98,6 +101,7 @@ class Run:
         rehearsal: Rehearsal | None = None,
         *,
         in_loop: bool = True,
+        lab: Lab | None = None,
     ) -> None:
         with refused_where_it_fails(bed.name):
             timing = sample_timing(rehearsal.bed) if rehearsal else sample_timing(bed, simulate)
@@ -110,7 +114,8 @@ class Run:
         self.lab: Lab | None
         with refused_where_it_fails(bed.name):
             self.channels = Channels.of(bed)
-            self.devices, self.lab = (rehearsal.build_devices(), None) if rehearsal else build_devices(bed, simulate)
+            built = (rehearsal.build_devices(), None) if rehearsal else build_devices(bed, simulate, lab=lab)
+            self.devices, self.lab = built
             if simulate is not None:
                 refuse_open_loops(bed, simulate)
             self.stack: Stack = build_stack(bed)
@@ -136,8 +141,8 @@ class Run:
     ) -> Loop:
         """The loop; its devices must be open. See `Loop`."""
         truth, between = (self.lab.truth, self.lab.advance) if self.lab else (None, None)
-        if self.lab and self.lab.is_driven:
-            between = None  # what real actuators did in an interval is known at its end
+        if self.lab and (self.lab.is_driven or self.lab.is_shared):
+            between = None  # what real actuators did in an interval is known at its end, as is what other loops do
         if self._rehearsal:
             truth = self._rehearsal.truth
         parts = LoopParts(
@@ -152,10 +157,17 @@ class Run:
         A fault inside the loop is returned as `Outcome.fault`; a device that can't be opened raises. A signal that
         ended the run is passed on: after Ctrl-C, KeyboardInterrupt is raised when all is closed.
         """
-        with StopSignals(clock.is_real) as signals, self._open_devices(clock.is_real, signals) as not_closed:
-            outcome = self.loop(clock, sink, signals, self._give_up).run(self.ticks)
-            outcome.not_closed = not_closed
+        with StopSignals(clock.is_real) as signals:
+            (outcome,) = deque(self.ticking(clock, sink, signals), maxlen=1)
         return outcome
+
+    def ticking(self, clock: Clock, sink: RowSink, signals: StopSignals) -> Iterator[Outcome]:
+        """The same under signals that are caught already: gives the outcome so far before each tick, and at the end."""
+        with self._open_devices(clock.is_real, signals) as not_closed:
+            loop = self.loop(clock, sink, signals, self._give_up)
+            yield from loop.ticking(self.ticks)
+            loop.outcome.not_closed = not_closed
+        yield loop.outcome
 
     @contextmanager
     def _open_devices(self, paced: bool, signals: StopSignals) -> Iterator[dict[str, str]]:

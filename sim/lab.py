@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from copy import copy
 from importlib import import_module
 from typing import Any
 
@@ -54,8 +55,20 @@ class Lab:
         self.events = TimedEvents(self._bed, self.plant)
         #: real actuators move it: it follows what they report, and can't be moved ahead of them
         self.is_driven = bool(real)
+        #: other loops act on it too, so that none of them advances it
+        self.is_shared = False
+        #: thrusters, and devices of thrusters, in the truth
+        self._shown: tuple[list[int] | slice, list[int] | slice] = slice(None), slice(None)
         if real:
             self.plant.pulls.append(lambda t: self.events.happen(self.plant.t))
+
+    def seen_by(self, bed: Testbed) -> Lab:
+        """This lab as one of several loops on it sees it: with the truth of the loop's own thrusters."""
+        one, devices = copy(self), self._bed.devices_of(Thrusters)
+        units = [name for name, device in devices.items() for _ in device.units]
+        own = ([i for i, name in enumerate(names) if name in bed.devices] for names in (units, devices))
+        one.is_shared, one._shown = True, (next(own), next(own))
+        return one
 
     def device(self, name: str) -> Any:
         """The simulated device of that name.
@@ -125,7 +138,8 @@ class Lab:
         plant = self.plant
         plant.advance(t)  # if no device has advanced it yet
         loads = self._contacts() if self._tells_more else ()
-        truth = Truth(plant.t, *plant.snapshot(), *loads)
+        (q, u, thrust, left), (units, tanks) = plant.snapshot(), self._shown
+        truth = Truth(plant.t, q, u, thrust[units], left[tanks], *loads)
         return truth._replace(struck=plant.struck) if self._collides else truth
 
     def redundant(self) -> list[Redundancy]:

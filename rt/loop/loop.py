@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -169,11 +169,17 @@ class Loop:
 
         The actuators are stopped on every exit. Exceptions are not raised: they are `Outcome.fault`.
         """
+        for _ in self.ticking(ticks):
+            pass
+        return self.outcome
+
+    def ticking(self, ticks: int) -> Iterator[Outcome]:
+        """The same, where others run between ticks: it gives the outcome so far before each of them."""
         outcome = self.outcome
         try:
             with self._watchdog if self._clock.is_real else nullcontext(), self._signals.noted():
                 self._clock.start()
-                self._run(ticks)
+                yield from self._ticks(ticks)
         except PlantLostError as lost:
             outcome.reason, outcome.fault = Reason.PLANT_LOST, lost
         except TooLateError as late:
@@ -191,13 +197,13 @@ class Loop:
             outcome.detail = self._signals.first or self.supervisor.stopped_by
         elif outcome.reason is Reason.PASSED and outcome.not_stopped:
             outcome.reason = Reason.STOP_NOT_CONFIRMED
-        return outcome
 
-    def _run(self, ticks: int) -> None:
+    def _ticks(self, ticks: int) -> Iterator[Outcome]:
         outcome, period, policy = self.outcome, self._bed.loop.period_s, self._bed.loop.overrun
         k, is_asked = 0, False
         while k < ticks + self.supervisor.idle_ticks:
             outcome.t = k * period
+            yield outcome
             delay = self._clock.wait_until(outcome.t)
             verdict = self.tick(k, outcome.t, delay)
             outcome.ticks += 1

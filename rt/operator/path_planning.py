@@ -84,7 +84,8 @@ class PathPlanning:
             self._process = None
 
 
-def _plan(bed: Any, request: PathRequest) -> dict[str, Any]:
+def planned_path(bed: Any, request: PathRequest) -> dict[str, Any]:
+    """The answer to a request: columns of the path, its duration and impulse; `InputError` where there is none."""
     from granite.config.footprints import obstacles
     from granite.controllers.behaviours.planned import PlannedPath, samples_of_path
     from granite.controllers.model import ControlModel
@@ -113,7 +114,7 @@ def work(order: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     bed = from_json(order["testbed"])
     while request := receive(sys.stdin):
         try:
-            yield _plan(bed, PathRequest(**request))
+            yield planned_path(bed, PathRequest(**request))
         except InputError as refusal:
             refusal.key = refusal.key.replace("behaviour.", "").replace("simulation.initial", "the pose at the start")
             yield {"failure": str(refusal)}

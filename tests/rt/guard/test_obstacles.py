@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 from granite.config.errors import InputError
+from granite.config.loader import to_json
 from granite.config.reasons import Reason
 from granite.config.run_modes import Reply, Request, RequestKind
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.motion_limits import motion_limits
 from granite.controllers.behaviours.planned import planned
 from granite.logs.log import Log
+from granite.rt.operator.goal_requests import GoalRequests
+from granite.rt.operator.path_planning import planned_path
 from granite.rt.replay import replay
 from granite.rt.run_in_memory import simulate_in_memory
 from tests.support.compiled_runs import assert_equal_to_the_bit
@@ -110,6 +113,24 @@ def test_goals_are_possible_when_it_has_passed_and_replay() -> None:
     worst = motion_limits(bed)[int(goal[round(1.0 / 0.005), 0])]
     assert worst.sentence(1.2).startswith("the distance a_base to b_base")
     assert replay(log_of(done)).first is None
+
+
+def test_a_plan_of_a_goal_begins_at_the_motion_of_the_obstacle_and_leaves_it_out() -> None:
+    """As the channel orders it: the obstacle moves while the path is planned."""
+    bed = crossing({"kind": "on_demand"}, 18.0)
+    goals = GoalRequests(to_json(bed), [])
+    goals.note([1.0, 2.0, 0.0, 2.5, 3.4, 0.0, *[0.0] * 4, -0.12, 0.0, *[0.0] * 6])
+    request = goals.to_plan({"target": {"a_base_x_m": 4.0}, "duration_s": 30.0})
+    assert request.rates == [0.0, 0.0, 0.0, 0.0, -0.12, 0.0]
+    begins_s = 4.0
+    plan = planned_path(bed, request._replace(begins_s=begins_s))
+    columns = {key: np.array(column) for key, column in plan["columns"].items()}
+    assert not [key for key in columns if key.startswith("b_")]
+    since = begins_s + columns["t_s"]
+    away = np.hypot(columns["a_base_x_m"] - 2.5, columns["a_base_y_m"] - (3.4 - 0.12 * since))
+    assert (away > TOUCHING + 0.02 * since + 0.02 - 1e-6).all()
+    *knots, follow = goals.follow({"columns": plan["columns"]})
+    assert follow.argument == len(knots) > 3
 
 
 @pytest.mark.slow
