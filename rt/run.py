@@ -11,7 +11,6 @@ import math
 import os
 import time
 import traceback
-from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
@@ -158,8 +157,9 @@ class Run:
         ended the run is passed on: after Ctrl-C, KeyboardInterrupt is raised when all is closed.
         """
         with StopSignals(clock.is_real) as signals:
-            (outcome,) = deque(self.ticking(clock, sink, signals), maxlen=1)
-        return outcome
+            for outcome in self.ticking(clock, sink, signals):
+                last = outcome
+        return last
 
     def ticking(self, clock: Clock, sink: RowSink, signals: StopSignals) -> Iterator[Outcome]:
         """The same under signals that are caught already: gives the outcome so far before each tick, and at the end."""
