@@ -13,9 +13,9 @@ import numpy as np
 
 from granite.config.records import Array
 from granite.config.testbed import Testbed
+from granite.drivers.ros2.node import Node, Publisher
 from granite.logs.channels import Channels
 from granite.rt.process.other_cores import OtherCores, threads_of
-from granite.rt.ros2.node import Node, Publisher
 from granite.rt.ros2.operator_topics import OperatorTopics
 from granite.rt.ros2.options import Ros2
 from granite.views.ros2.standard_messages import DIAGNOSTICS, RosTopic, StandardMessages

@@ -27,7 +27,7 @@ from granite.config.testbed import Testbed
 from granite.rt.operator.client import Operator
 from granite.rt.operator.driven_coordinates import Coordinates
 from granite.rt.operator.keys import ROS2
-from granite.rt.ros2.node import Node, Service
+from granite.drivers.ros2.node import Node, Service
 from granite.rt.ros2.options import Ros2
 from granite.views.scene_messages.body_frames import WORLD
 

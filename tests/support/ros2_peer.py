@@ -78,6 +78,53 @@ class JointState(IdlStruct, typename="sensor_msgs::msg::dds_::JointState_"):
 
 
 @dataclass
+class Vector3(IdlStruct, typename="geometry_msgs::msg::dds_::Vector3_"):
+    x: float64
+    y: float64
+    z: float64
+
+
+@dataclass
+class Wrench(IdlStruct, typename="geometry_msgs::msg::dds_::Wrench_"):
+    force: Vector3
+    torque: Vector3
+
+
+@dataclass
+class WrenchStamped(IdlStruct, typename="geometry_msgs::msg::dds_::WrenchStamped_"):
+    header: Header
+    wrench: Wrench
+
+
+@dataclass
+class Duration(IdlStruct, typename="builtin_interfaces::msg::dds_::Duration_"):
+    sec: int32
+    nanosec: uint32
+
+
+@dataclass
+class JointTrajectoryPoint(IdlStruct, typename="trajectory_msgs::msg::dds_::JointTrajectoryPoint_"):
+    positions: sequence[float64]
+    velocities: sequence[float64]
+    accelerations: sequence[float64]
+    effort: sequence[float64]
+    time_from_start: Duration
+
+
+@dataclass
+class JointTrajectory(IdlStruct, typename="trajectory_msgs::msg::dds_::JointTrajectory_"):
+    header: Header
+    joint_names: sequence[str]
+    points: sequence[JointTrajectoryPoint]
+
+
+@dataclass
+class Path(IdlStruct, typename="nav_msgs::msg::dds_::Path_"):
+    header: Header
+    poses: sequence[PoseStamped]
+
+
+@dataclass
 class Joy(IdlStruct, typename="sensor_msgs::msg::dds_::Joy_"):
     header: Header
     axes: sequence[float32]
@@ -160,9 +207,11 @@ class Peer:
         self._entities.append(made)
         return made
 
-    def writer(self, topic: str, kind: type) -> DataWriter:
-        made = DataWriter(self.participant, Topic(self.participant, topic, kind), qos=_qos(False))
+    def writer(self, topic: str, kind: type, *, is_awaited: bool = True, is_reliable: bool = True) -> DataWriter:
+        made = DataWriter(self.participant, Topic(self.participant, topic, kind), qos=_qos(False, is_reliable))
         self._entities.append(made)
+        if not is_awaited:
+            return made
         until(lambda: made.get_publication_matched_status().current_count, f"a reader of {topic}")
         return made
 
@@ -216,9 +265,9 @@ def until(look: Callable[[], object], what: str, limit: float = 30.0):
     return found
 
 
-def _qos(lasting: bool) -> Qos:
+def _qos(lasting: bool, is_reliable: bool = True) -> Qos:
     return Qos(
-        Policy.Reliability.Reliable(10**9),
+        Policy.Reliability.Reliable(10**9) if is_reliable else Policy.Reliability.BestEffort,
         Policy.History.KeepLast(1000),
         Policy.Durability.TransientLocal if lasting else Policy.Durability.Volatile,
         Policy.DataRepresentation(use_cdrv0_representation=True, use_xcdrv2_representation=False),

@@ -13,8 +13,9 @@ from rosbags.highlevel import AnyReader
 
 import granite
 from granite.config.errors import InputError
+from granite.drivers.ros2.domain import domain_number
+from granite.drivers.ros2.node import Node
 from granite.rt.ros2.live_topics import LiveTopics
-from granite.rt.ros2.node import Node
 from granite.rt.ros2.options import Ros2, ros2_sentence
 from granite.rt.run import Run
 from granite.views.ros2.bag import export_bag
@@ -94,7 +95,7 @@ def test_others_find_topics_with_type_hash_and_node_and_read_the_bytes_of_the_ba
 def test_a_domain_that_is_none_is_refused(monkeypatch):
     monkeypatch.setenv("ROS_DOMAIN_ID", "233")
     with pytest.raises(InputError, match='ROS_DOMAIN_ID = "233": expected a number from 0 to 232'):
-        Node.domain()
+        domain_number()
 
 
 def test_the_variables_of_ros_say_whether_other_machines_take_part(monkeypatch):

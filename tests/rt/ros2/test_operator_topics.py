@@ -10,7 +10,7 @@ import granite
 from granite.rt.operator.keys import loop_keys
 from granite.rt.replay import replay
 from granite.rt.ros2 import operator_topics
-from granite.rt.ros2.node import Node
+from granite.drivers.ros2.node import Node
 from granite.rt.ros2.operator_topics import OperatorTopics
 from granite.rt.ros2.options import Ros2
 from tests.support.operator_clients import Session

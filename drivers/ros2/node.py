@@ -15,15 +15,13 @@ from typing import Any
 
 from granite.config.errors import InputError
 from granite.config.optional_packages import required
-from granite.rt.ros2.message_types import MessageTypes
-from granite.rt.ros2.options import reaches_other_machines
+from granite.drivers.ros2.domain import domain_number, reaches_other_machines
+from granite.drivers.ros2.message_types import MessageTypes
 
 NAME = "granite"
 _DISCOVERY = "ros_discovery_info", "rmw_dds_common/msg/ParticipantEntitiesInfo"
-#: the greatest number of a domain whose ports exist
-_DOMAINS = 232
-#: messages of a topic that wait for a reader, and requests
-_DEPTH, _REQUESTS = 256, 16
+#: messages of a topic that wait for a reader, requests, and messages of a sensor
+_DEPTH, _REQUESTS, _FRAMES = 256, 16, 64
 #: a machine has at most so many participants in a domain where they find each other without multicast; those that come
 #: later are looked for as often and as long as this says
 _PARTICIPANTS = 32
@@ -47,14 +45,15 @@ class Node:
         Where a package is missing, or DDS can't be had.
     """
 
-    def __init__(self) -> None:
-        self.types = MessageTypes()
+    def __init__(self, name: str = NAME) -> None:
+        self._name, self.types = name, MessageTypes()
         extra = "ros2"
         self._dds = {
             name: required(f"cyclonedds.{name}", extra) for name in ("core", "domain", "pub", "qos", "sub", "topic")
         }
-        self._write = required("cyclonedds._clayer", extra).ddspy_write
-        domain, dds = self.domain(), self._dds["domain"]
+        layer = required("cyclonedds._clayer", extra)
+        self._write, self._take = layer.ddspy_write, layer.ddspy_take
+        domain, dds = domain_number(), self._dds["domain"]
         try:
             # The configuration of a domain lives as long as this.
             self._domain = dds.Domain(domain, _configuration())
@@ -64,22 +63,29 @@ class Node:
             raise InputError(f"ROS 2: DDS can't be had ({error})", expected=expected) from None
         self._writers: list[Any] = []
         self._readers: list[Any] = []
-
-    @staticmethod
-    def domain() -> int:
-        """The domain, by ROS_DOMAIN_ID; 0 without it."""
-        text = os.environ.get("ROS_DOMAIN_ID") or "0"
-        if not text.isdecimal() or int(text) > _DOMAINS:
-            raise InputError(key="ROS_DOMAIN_ID", value=text, expected=f"a number from 0 to {_DOMAINS}")
-        return int(text)
+        self._announcement: Any = None
 
     def publisher(self, topic: str, kind: str) -> Publisher:
         """A topic that this node writes."""
         return Publisher(self._writer(f"rt{topic}", self.types.struct(kind), self._of(kind)), self._write)
 
-    def subscription(self, topic: str, kind: str) -> Any:
-        """A topic that it reads: a reader of Cyclone, which keeps the newest messages."""
-        return self._reader(f"rt{topic}", self.types.struct(kind), self._of(kind))
+    def subscription(self, topic: str, kind: str, *, is_sensor: bool = False) -> Any:
+        """A topic that it reads: a reader of Cyclone, which keeps the newest messages.
+
+        Of a sensor, whose lost messages nobody sends again, also where others send them once.
+        """
+        return self._reader(f"rt{topic}", self.types.struct(kind), self._of(kind), is_sensor)
+
+    def take(self, reader: Any, states: int, most: int) -> list[bytes]:
+        """Messages that wait, as they came."""
+        waiting = self._take(reader._ref, states, most)
+        return [raw for raw, about in waiting if about.valid_data] if isinstance(waiting, list) else []
+
+    def drop(self, reader: Any) -> None:
+        """Read a topic no more."""
+        if reader in self._readers:
+            self._readers.remove(reader)
+            reader.__del__()
 
     def service(self, name: str, kind: str) -> Service:
         """A service that it has."""
@@ -101,12 +107,13 @@ class Node:
 
         node = of_node(
             node_namespace="/",
-            node_name=NAME,
+            node_name=self._name,
             reader_gid_seq=list(map(identifier, self._readers)),
             writer_gid_seq=list(map(identifier, self._writers)),
         )
         told = of_participant(gid=identifier(self._participant), node_entities_info_seq=[node])
-        self._announcement = self._endpoint("pub", "DataWriter", topic, self.types.struct(kind), b"", lasting=True)
+        if self._announcement is None:
+            self._announcement = self._endpoint("pub", "DataWriter", topic, self.types.struct(kind), b"", lasting=True)
         self._announcement.write(told)
 
     def _of(self, kind: str) -> bytes:
@@ -116,9 +123,11 @@ class Node:
         self._writers.append(self._endpoint("pub", "DataWriter", topic, struct, user_data))
         return self._writers[-1]
 
-    def _reader(self, topic: str, struct: Any, user_data: bytes) -> Any:
-        self._readers.append(self._endpoint("sub", "DataReader", topic, struct, user_data, depth=_REQUESTS))
-        return self._readers[-1]
+    def _reader(self, topic: str, struct: Any, user_data: bytes, is_sensor: bool = False) -> Any:
+        depth = _FRAMES if is_sensor else _REQUESTS
+        reader = self._endpoint("sub", "DataReader", topic, struct, user_data, depth=depth, reliable=not is_sensor)
+        self._readers.append(reader)
+        return reader
 
     def _endpoint(
         self,
@@ -130,11 +139,12 @@ class Node:
         *,
         depth: int = _DEPTH,
         lasting: bool = False,
+        reliable: bool = True,
     ) -> Any:
         policy, participant = self._dds["core"].Policy, self._participant
         more = [
             # A reader that does not read never keeps a writer: what it can't take at once is lost to it.
-            policy.Reliability.Reliable(0),
+            policy.Reliability.Reliable(0) if reliable else policy.Reliability.BestEffort,
             policy.History.KeepLast(1 if lasting else depth),
             policy.Durability.TransientLocal if lasting else policy.Durability.Volatile,
             policy.DataRepresentation(use_cdrv0_representation=True, use_xcdrv2_representation=False),
