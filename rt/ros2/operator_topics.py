@@ -2,6 +2,8 @@
 
     /granite/goal/MODULE/pose        geometry_msgs/PoseStamped in `world`: the base goes there
     /granite/goal/joint_states       sensor_msgs/JointState: joints go to these angles
+    /granite/goal/MODULE/path        nav_msgs/Path in `world`: the base follows it, by the stamps of its poses
+    /granite/goal/joint_trajectory   trajectory_msgs/JointTrajectory: the named joints follow it
     /joy                             sensor_msgs/Joy: button 4 is the dead man, button 1 holds
     /granite/arm, start, hold, stop  std_srvs/Trigger
     /granite/command                 std_msgs/String with one of these words: for clients of other vendors' services
@@ -16,7 +18,8 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,10 +27,11 @@ from typing import Any
 from granite.config.errors import InputError, one_of
 from granite.config.modules import Module
 from granite.config.testbed import Testbed
+from granite.drivers.ros2.node import Node, Service
+from granite.drivers.ros2.topic import seconds
 from granite.rt.operator.client import Operator
 from granite.rt.operator.driven_coordinates import Coordinates
 from granite.rt.operator.keys import ROS2
-from granite.drivers.ros2.node import Node, Service
 from granite.rt.ros2.options import Ros2
 from granite.views.scene_messages.body_frames import WORLD
 
@@ -65,14 +69,19 @@ class OperatorTopics:
         self._commands = node.subscription("/granite/command", "std_msgs/msg/String")
         self._joy = node.subscription("/joy", "sensor_msgs/msg/Joy")
         self._joints = node.subscription("/granite/goal/joint_states", "sensor_msgs/msg/JointState")
-        floating = [module for module in bed.known.modules if module.base == "floating"]
-        self._poses = {
+        self._trajectories = node.subscription("/granite/goal/joint_trajectory", "trajectory_msgs/msg/JointTrajectory")
+        self._goals = {
             module.name: (
                 module,
                 node.subscription(f"/granite/goal/{module.name}/pose", "geometry_msgs/msg/PoseStamped"),
+                node.subscription(f"/granite/goal/{module.name}/path", "nav_msgs/msg/Path"),
             )
-            for module in floating
+            for module in bed.known.modules
+            if module.base == "floating"
         }
+        #: hands a path over, which takes seconds: a stop does not wait for it
+        self._follower = ThreadPoolExecutor(1, "ros2 path")
+        self._following: Future[None] | None = None
         self._hand: Coordinates | None = None
         self._jogged_at, self._moves, self._refused = 0.0, False, ""
         self._over = threading.Event()
@@ -85,6 +94,7 @@ class OperatorTopics:
     def close(self) -> None:
         """End; an answer that is due is not waited for."""
         self._over.set()
+        self._follower.shutdown(wait=False, cancel_futures=True)
         if self._thread.is_alive():
             self._thread.join(0.2)
 
@@ -105,11 +115,29 @@ class OperatorTopics:
             self._answer("command", partial(_obey, operator, message.data))
         if messages := self._joy.take(16):
             self._drive(operator, messages[-1])
-        for name, (module, reader) in self._poses.items():
-            for message in reader.take(16)[-1:]:
+        for name, (module, poses, paths) in self._goals.items():
+            for message in poses.take(16)[-1:]:
                 self._answer(f"goal {name}", lambda: operator.go(self._pose(module, message)))  # noqa: B023
+            for message in paths.take(16)[-1:]:
+                self._follow(f"path {name}", partial(self._path, module, message))
+        for message in self._trajectories.take(16)[-1:]:
+            self._follow("joint_trajectory", partial(self._trajectory, message))
         for message in self._joints.take(16)[-1:]:
             self._answer("goal joint_states", lambda: operator.go(self._angles(message)))  # noqa: B023
+
+    def _follow(self, name: str, columns: Callable[[], dict[str, list[float]]]) -> None:
+        """Hand a path over beside listening."""
+        if self._following is not None and not self._following.done():
+            self._say("warning", name, "refused: another path is on its way to the loop, expected its answer first")
+        else:
+            self._following = self._follower.submit(self._hand_over, name, columns)
+
+    def _hand_over(self, name: str, columns: Callable[[], dict[str, list[float]]]) -> None:
+        try:
+            with Operator(self._address, ROS2, self._folder) as operator:
+                self._answer(name, lambda: operator.follow(columns()))
+        except Exception as error:  # nobody takes it from a thread
+            self._say("warning", name, f"refused: {error}")
 
     def _serve(self, operator: Operator, name: str, service: Service, request: Any) -> None:
         try:
@@ -152,6 +180,39 @@ class OperatorTopics:
         keys = [layout.positions[layout.joint_q(name)].key for name in message.name]
         return dict(zip(keys, message.position, strict=True))
 
+    def _path(self, module: Module, message: Any) -> dict[str, list[float]]:
+        """The columns of a path of the base; a heading goes on beyond half a turn."""
+        for pose in message.poses:
+            pose.header.frame_id = pose.header.frame_id or message.header.frame_id
+        poses = [self._pose(module, pose) for pose in message.poses]
+        stamps = [seconds(pose.header.stamp) for pose in message.poses]
+        columns = {"t_s": [stamp - stamps[0] for stamp in stamps]}
+        for key in poses[0] if poses else ():
+            values = [pose[key] for pose in poses]
+            columns[key] = _continued(values) if key.endswith("_heading_rad") else values
+        return columns
+
+    def _trajectory(self, message: Any) -> dict[str, list[float]]:
+        """The columns of a path of joints."""
+        layout, names, points = self._bed.known, message.joint_names, message.points
+        if unknown := [name for name in names if name not in layout.joints]:
+            raise InputError(
+                "no such joint", key="joint_names", value=unknown[0], expected=one_of(unknown[0], layout.joints)
+            )
+        columns = {"t_s": [seconds(point.time_from_start) for point in points]}
+        positions = [layout.positions[layout.joint_q(name)].key for name in names]
+        rates = [layout.velocities[layout.joint_u(name)].key for name in names]
+        keys = {"positions": positions, "velocities": rates, "accelerations": [f"{key}2" for key in rates]}
+        for field, keys_of_field in keys.items():
+            rows = [getattr(point, field) for point in points]
+            if field != "positions" and not any(rows):
+                continue
+            if wrong := [i for i, row in enumerate(rows) if len(row) != len(names)]:
+                problem = f"{len(rows[wrong[0]])} {field} in point {wrong[0] + 1}"
+                raise InputError(problem, key="points", expected=f"as many as joint_names, {len(names)}")
+            columns |= dict(zip(keys_of_field, map(list, zip(*rows, strict=True)), strict=True))
+        return columns
+
     def _drive(self, operator: Operator, message: Any) -> None:
         """Jog while the dead man is held; a jog that is not repeated ends by itself."""
         buttons, axes = message.buttons, message.axes
@@ -174,6 +235,14 @@ class OperatorTopics:
         if text not in ("", self._refused):
             self._say("warning", "joy", text)
         self._refused = text
+
+
+def _continued(headings: Sequence[float]) -> list[float]:
+    """Headings within half a turn, continued over it."""
+    continued = list(headings[:1])
+    for heading in headings[1:]:
+        continued.append(continued[-1] + math.remainder(heading - continued[-1], math.tau))
+    return continued
 
 
 def _obey(operator: Operator, word: str) -> dict[str, Any]:

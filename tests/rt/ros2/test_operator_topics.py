@@ -3,22 +3,27 @@
 import math
 import os
 import time
+from itertools import zip_longest
 
 import pytest
 
 import granite
+from granite.drivers.ros2.node import Node
 from granite.rt.operator.keys import loop_keys
 from granite.rt.replay import replay
 from granite.rt.ros2 import operator_topics
-from granite.drivers.ros2.node import Node
 from granite.rt.ros2.operator_topics import OperatorTopics
 from granite.rt.ros2.options import Ros2
 from tests.support.operator_clients import Session
 from tests.support.ros2_peer import (
     DiagnosticArray,
+    Duration,
     Header,
     JointState,
+    JointTrajectory,
+    JointTrajectoryPoint,
     Joy,
+    Path,
     Peer,
     PoseStamped,
     String,
@@ -68,6 +73,10 @@ class Noting:
         self.asked.append(("go", target))
         return {"ok": True, "text": "done", "duration_s": 12.0}
 
+    def follow(self, columns):
+        self.asked.append(("follow", columns))
+        return {"ok": True, "text": "done", "duration_s": 12.0}
+
     def jog(self, **rates):
         self.asked.append(("jog", rates))
         return {"ok": True, "text": "done"}
@@ -108,6 +117,44 @@ def test_a_pose_and_joint_angles_become_goals_in_the_coordinates_of_the_testbed(
     assert commands[1] == ("go", {"elbow_rad": 0.3, "shoulder_rad": -0.2})
 
 
+def path(*poses):
+    """Of poses each 2 s."""
+    return Path(HEADER, [PoseStamped(Header(Time(100 + 2 * i, 0), ""), pose.pose) for i, pose in enumerate(poses)])
+
+
+def turned(x, heading):
+    return pose_goal(x, 1.0, (0.0, 0.0, math.sin(heading / 2), math.cos(heading / 2)))
+
+
+def trajectory(names, *rows, velocities=()):
+    points = [
+        JointTrajectoryPoint(list(row), list(rates), [], [], Duration(1 + i, 500_000_000))
+        for i, (row, rates) in enumerate(zip_longest(rows, velocities, fillvalue=()))
+    ]
+    return JointTrajectory(HEADER, names, points)
+
+
+def test_paths_and_trajectories_become_columns_that_are_followed(asked):
+    peer, commands, said = asked
+    base = peer.writer("rt/granite/goal/vehicle/path", Path)
+    base.write(path(turned(1.0, 3.0), turned(1.2, 3.1), turned(1.4, -3.1)))  # on over half a turn
+    until(lambda: said, "an answer")
+    [(do, columns)] = commands
+    assert do == "follow"
+    assert columns.pop("base_heading_rad") == pytest.approx([3.0, 3.1, math.tau - 3.1])
+    assert columns == {"t_s": [0.0, 2.0, 4.0], "base_x_m": [1.0, 1.2, 1.4], "base_y_m": [1.0] * 3}
+    assert said == [("info", "path vehicle", "done in 12 s")]
+    joints = peer.writer("rt/granite/goal/joint_trajectory", JointTrajectory)
+    rows, rates = [(0.1, 0.2), (0.3, 0.4), (0.3, 0.4)], [(0.0, 0.0), (0.1, 0.1), (0.0, 0.0)]
+    joints.write(trajectory(["elbow", "shoulder"], *rows))
+    until(lambda: len(said) > 1, "an answer")
+    expected = {"t_s": [1.5, 2.5, 3.5], "elbow_rad": [0.1, 0.3, 0.3], "shoulder_rad": [0.2, 0.4, 0.4]}
+    assert commands[-1] == ("follow", expected)
+    joints.write(trajectory(["elbow", "shoulder"], *rows, velocities=rates))
+    until(lambda: len(said) > 2, "an answer")
+    assert commands[-1] == ("follow", {**expected, "elbow_rad_s": [0.0, 0.1, 0.0], "shoulder_rad_s": [0.0, 0.1, 0.0]})
+
+
 @pytest.mark.parametrize(
     ("goal", "sentence"),
     [
@@ -117,12 +164,17 @@ def test_a_pose_and_joint_angles_become_goals_in_the_coordinates_of_the_testbed(
         (pose_goal(1, 1, (0, 0, math.nan, 1)), "expected a quaternion of length 1"),
         (JointState(HEADER, ["knee"], [0.1], [], []), "no such joint"),
         (JointState(HEADER, ["elbow"], [], [], []), "expected as many as names, 1"),
+        (path(turned(1, 0), pose_goal(1, 1, (0.7, 0, 0, 0.7))), "expected a quaternion of length 1, about z alone"),
+        (trajectory(["knee"], [0.1]), "no such joint"),
+        (trajectory(["elbow"], [], [0.1]), "0 positions in point 1, expected as many as joint_names, 1"),
+        (trajectory(["elbow"], [0.1], [0.1], velocities=[[0.0], [0.0, 1.0]]), "2 velocities in point 2"),
         (String("fly"), "expected one of arm, start, hold, stop"),
     ],
 )
 def test_what_is_no_goal_is_refused_in_one_sentence(goal, sentence, asked):
     peer, commands, said = asked
-    topic = {PoseStamped: "goal/vehicle/pose", JointState: "goal/joint_states", String: "command"}[type(goal)]
+    topics = {PoseStamped: "goal/vehicle/pose", JointState: "goal/joint_states", String: "command"}
+    topic = {**topics, Path: "goal/vehicle/path", JointTrajectory: "goal/joint_trajectory"}[type(goal)]
     peer.writer(f"rt/granite/{topic}", type(goal)).write(goal)
     level, _, text = until(lambda: said, "a refusal")[0]
     assert level == "warning"
