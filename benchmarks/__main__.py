@@ -38,6 +38,7 @@ ALL = {
     "live": "live_view",
     "console": "console",
     "console_stops": "console_stops",
+    "ros2": "ros2",
     "serial_exchange": "serial_exchange",
     "driver_times": "driver_times",
     "rehearsal": "rehearsal",

@@ -1,6 +1,6 @@
 """A node of somebody else: types written by hand as the IDL of ROS 2 has them, by the plain interface of Cyclone.
 
-As a program it reads the raw messages of some topics and prints how many came, and how late.
+As a program it reads the raw messages of a topic and prints when they were sent, and how late they came.
 """
 
 import json
@@ -275,16 +275,19 @@ def _qos(lasting: bool, is_reliable: bool = True) -> Qos:
 
 
 def main(domain: int, topic: str, seconds: float) -> None:
-    """Read poses for a time, and print the delay of each [ms]."""
+    """Read poses for a time from the first one on, and print the stamp [s] and the delay [ms] of each."""
     peer = Peer(domain, configured=True)
     reader = peer.reader(topic, PoseStamped)
-    late, end = [], time.monotonic() + seconds
+    came, end = [], time.monotonic() + 120.0
     while time.monotonic() < end:
         for raw in raw_messages(reader):
             seconds_of, ns = struct.unpack_from("<iI", raw, 4)
-            late.append(1e-6 * (time.time_ns() - seconds_of * 1_000_000_000 - ns))
+            if not came:
+                end = time.monotonic() + seconds
+            stamp = seconds_of * 1_000_000_000 + ns
+            came.append((1e-9 * stamp, 1e-6 * (time.time_ns() - stamp)))
         time.sleep(0.0003)
-    print(json.dumps(late))
+    print(json.dumps(came))
 
 
 if __name__ == "__main__":

@@ -134,12 +134,12 @@ def reading(domain: int, seconds: float) -> subprocess.Popen:
 
 @pytest.mark.slow
 def test_another_process_gets_every_tick(domain, tmp_path):
-    reader = reading(domain, 16.0)
+    reader = reading(domain, 6.0)
     try:
         time.sleep(3.0)
         bed = granite.load("free-flyer", {"loop.duration_s": 4.0, **LIMITS})
         summary = Run(bed).record(tmp_path / "run.mcap", realtime=True, ros2=True)
-        late = json.loads(reader.communicate(timeout=60)[0])
+        late = [ms for _, ms in json.loads(reader.communicate(timeout=60)[0])]
     finally:
         reader.kill()
     assert summary["ended"] == "completed"
