@@ -41,7 +41,7 @@ _HISTORY = 4000
 _PATH = 200
 
 #: fields of a command beside its name
-_FIELDS = frozenset(("gain", "value", "target", "rates", "action", "duration_s"))
+_FIELDS = frozenset(("gain", "value", "target", "rates", "action", "duration_s", "plan"))
 
 _numbers = count(1)
 
@@ -60,6 +60,9 @@ class LivePage:
         self._sending = asyncio.Lock()
         self._events_seen = 0
         self._asked_by: int | None = None
+        #: the goal that was judged last with its path, and that of the plan
+        self._judged: tuple[dict[str, Any], list[list[float]]] = {}, []
+        self._planned: list[list[float]] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, pages: Mapping[int, LivePage]) -> None:
@@ -122,17 +125,28 @@ class LivePage:
     async def _answer(self, number: int, do: str, more: dict[str, Any]) -> None:
         assert self._operation is not None
         answer = await self._operation.ask(self.number, do, more)
+        if "columns" in answer:
+            answer |= self._feed.planned(answer.pop("columns"))
+            self._planned = answer.get("path", [])
+        elif answer["ok"] and do in ("go", "follow", "jog"):
+            goal, judged = self._judged
+            path = self._planned if do == "follow" else judged if goal == more else []
+            self._feed.fly(path, answer.get("duration_s", 0.0))
         await self._say("answer", **{**answer, "number": number, "do": do})
         if do == "set_gain":
             await self._say("gains", gains=self._operation.gains)
 
-    async def _on_preview(self, number: int, target: dict[str, float]) -> None:
+    async def _on_preview(self, number: int, goal: dict[str, Any]) -> None:
         """Where a goal would lead, and why the loop would refuse it; nothing is sent to the loop."""
+        if not {"target"} <= goal.keys() <= {"target", "duration_s"}:
+            raise InputError(f"a goal with the keys {', '.join(goal)[:80]}", expected="target, perhaps duration_s")
         if self._operation is not None and len(self._tasks) < _MOST_TASKS:
-            self._begin(self._answer_preview(number, target))
+            self._begin(self._answer_preview(number, goal))
 
-    async def _answer_preview(self, number: int, target: dict[str, float]) -> None:
-        await self._say("preview", number=number, **await self._feed.preview(target))
+    async def _answer_preview(self, number: int, goal: dict[str, Any]) -> None:
+        judged = await self._feed.preview(goal)
+        self._judged = goal, judged.get("path", [])
+        await self._say("preview", number=number, **judged)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Do it beside hearing: an emergency stop must be heard while another answer is under way."""
@@ -184,7 +198,8 @@ class LivePage:
 
     async def _tell(self) -> None:
         """Status, health and events, twice a second; the shapes when they are known."""
-        knows_shapes = knows_plan = False
+        knows_shapes = False
+        plan: list[list[float]] = []
         while True:
             feed = self._feed
             if not knows_shapes and feed.scene is not None and feed.channels is not None and feed.bed is not None:
@@ -203,9 +218,9 @@ class LivePage:
                     await self._say("gains", gains=self._operation.gains)
                     await self._operation.read_goals()
                     await self._say("goals", **self._operation.goals)
-            if knows_shapes and not knows_plan and feed.plan is not None:
-                knows_plan = True
-                await self._say("plan", points=feed.plan)
+            if knows_shapes and plan != feed.plan:
+                plan = feed.plan
+                await self._say("plan", points=plan)
             await self._tell_status()
             if feed.health is not None and feed.count:
                 ticks = int(_HEALTH_S / (feed.bed.loop.period_s if feed.bed else 1.0))

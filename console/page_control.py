@@ -15,16 +15,18 @@ from typing import Any
 from granite.config.errors import InputError
 from granite.config.expected_modes import POSSIBLE_IN
 from granite.config.run_modes import RunMode
-from granite.rt.operator.client import Operator
+from granite.rt.operator.client import PLANNING_S, Operator
 from granite.rt.operator.keys import CONSOLE
 
 #: what every page may ask for, in control or not
 FOR_ALL = ("hold", "stop", "emergency_stop")
 #: time between two looks at the gains [s]
 _GAINS_S = 0.4
-_COMMANDS = ("arm", "start", "restart", "float", "reset", "set_gain", "go", "jog", "act", "lease")
-#: a jog is repeated while a hand moves: it never waits behind another command
-_LANES = {"jog": "jog", "emergency_stop": "urgent", "stop": "urgent", "hold": "urgent"}
+_COMMANDS = ("arm", "start", "restart", "float", "reset", "set_gain", "go", "plan", "follow", "jog", "act", "lease")
+#: a jog is repeated while a hand moves, and a plan takes seconds: nothing waits behind them
+_LANES = {
+    "jog": "jog", "emergency_stop": "urgent", "stop": "urgent", "hold": "urgent", "plan": "plan", "follow": "plan",
+}  # fmt: skip
 
 
 def possible_commands() -> dict[str, list[str]]:
@@ -41,7 +43,7 @@ class PageControl:
     def __init__(self, address: str) -> None:
         self._address = address
         self._connections: dict[str, Operator] = {}
-        self._locks = {lane: asyncio.Lock() for lane in ("urgent", "usual", "jog", "watch")}
+        self._locks = {lane: asyncio.Lock() for lane in ("urgent", "usual", "jog", "plan", "watch")}
         #: a thread for each: a stop never waits for threads that read files for pages
         self._threads = ThreadPoolExecutor(len(self._locks), "operator")
         #: the page in control, by its number, and its last sign of life by `time.monotonic`
@@ -50,25 +52,43 @@ class PageControl:
         self.gains: list[dict[str, Any]] = []
         #: what goals may name, as the channel lists it
         self.goals: dict[str, Any] = {}
+        #: the path that was planned last, by its number: pages don't send it back
+        self._plan: tuple[int, dict[str, Any]] = 0, {}
         #: who has the controls of goals, and since when, as the loop said last
         self.lease: dict[str, Any] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._read_at = 0.0
 
     async def ask(self, page: int, do: str, more: dict[str, Any]) -> dict[str, Any]:
-        """The answer of the loop to a command of a page: `ok`, `text`, `mode`, and how long it took."""
+        """The answer of the loop to a command of a page: `ok`, `text`, `mode`, and how long it took.
+
+        That of `plan` has the number by which `follow` names its path.
+        """
         if do not in (*FOR_ALL, *_COMMANDS):
             return {"ok": False, "text": f"refused: no command '{do[:40]}'"}
         if do not in FOR_ALL and page != self.holder:
             return {"ok": False, "text": "refused: another page is in control, expected take control first"}
         began = time.perf_counter()
         try:
+            if do == "follow":
+                more = {"columns": self._planned(more)}
+            elif "plan" in more:
+                raise InputError(key="plan", value=more["plan"], expected="only with follow")
             answer = await self._send(_LANES.get(do, "usual"), do, **more)
         except InputError as error:
             return {"ok": False, "text": f"refused: {error}"}
         if do == "set_gain":
             await self.read_gains()
+        if "columns" in answer:
+            self._plan = self._plan[0] + 1, answer["columns"]
+            answer["plan"] = self._plan[0]
         return {**answer, "took_ms": round(1e3 * (time.perf_counter() - began), 1)}
+
+    def _planned(self, more: dict[str, Any]) -> dict[str, Any]:
+        number, columns = self._plan
+        if not columns or more != {"plan": number}:
+            raise InputError(key="plan", value=more.get("plan"), expected="the number of the newest plan")
+        return columns
 
     async def read_gains(self) -> None:
         """The gains of the law with their bounds."""
@@ -121,6 +141,7 @@ class PageControl:
             run = partial(asyncio.get_running_loop().run_in_executor, self._threads)
             if lane not in self._connections:
                 self._connections[lane] = await run(Operator, self._address, CONSOLE)
-            answer = await run(partial(self._connections[lane].ask, do, **more))
+            patience = {"wait_s": PLANNING_S} if lane == "plan" else {}
+            answer = await run(partial(self._connections[lane].ask, do, **patience, **more))
             self.lease = answer.get("lease")
             return answer

@@ -37,6 +37,8 @@ _HEAD, _BEFORE_ROWS = struct.Struct("<BIQ"), len(CDR_HEADER) + ROWS_HEAD.size
 _KEPT_S, _EVENTS = 60.0, 500
 #: time between two tries to connect, and to read the head of the log [s]
 _RETRY_S = 0.25
+#: poses of a planned path that a page is shown
+_SHOWN = 60
 _STATUS = (("/operation", "mode"), ("/operation", "cause"), ("/verdict", "reason"))
 
 
@@ -45,8 +47,10 @@ class RunFeed:
 
     def __init__(self, run: RegisteredRun, worker: Worker) -> None:
         self.run, self._worker = run, worker
-        #: where the robot should go, as far as that is known before
-        self.plan: list[list[float]] | None = None
+        #: where the robot should go, as far as that is known before: in the whole run, or to the goal that is flown
+        self.plan: list[list[float]] = []
+        #: the time of the run until which a goal is flown [s]
+        self._flown_until = math.inf
         self.bed: Testbed | None = None
         self.channels: Channels | None = None
         self.scene: TableScene | None = None
@@ -130,22 +134,45 @@ class RunFeed:
             ],
         }
 
-    async def preview(self, target: dict[str, float]) -> dict[str, Any]:
+    async def preview(self, goal: dict[str, Any]) -> dict[str, Any]:
         """A goal as the loop would judge it now: its duration, its path, the pose at its end, or the refusal."""
         if self.bed is None or self.channels is None or self.scene is None or not self.count:
             return {"ok": False, "text": "refused: the run has not begun"}
         row, columns = self._ring[(self.count - 1) % len(self._ring)], self.channels.columns
         motion = np.concatenate([row[columns("/reference", entry)] for entry in ("q", "u", "a")]).tolist()
         try:
-            preview = await self._worker.ask("preview", to_json(self.bed), motion, target)
+            preview = await self._worker.ask("preview", to_json(self.bed), motion, goal)
         except RefusedOrderError as error:
             return {"ok": False, "text": f"refused: {error}"}
-        poses = np.array(preview.pop("poses"))
-        return {**preview, **self.scene.preview(row, poses)}
+        return {**preview, **self.scene.preview(row, np.array(preview.pop("poses")))}
+
+    def planned(self, columns: dict[str, list[float]]) -> dict[str, Any]:
+        """The path of some samples and the pose at their end, as those of a preview."""
+        if self.bed is None or self.channels is None or self.scene is None or not self.count:
+            return {}
+        row = self._ring[(self.count - 1) % len(self._ring)]
+        samples = np.unique(np.linspace(0, len(columns["t_s"]) - 1, _SHOWN).round().astype(int))
+        poses = np.tile(row[self.channels.columns("/reference", "q")], (len(samples), 1))
+        for i, coordinate in enumerate(self.bed.known.positions):
+            if coordinate.key in columns:
+                poses[:, i] = np.array(columns[coordinate.key])[samples]
+        return self.scene.preview(row, poses)
+
+    def fly(self, path: list[list[float]], duration_s: float) -> None:
+        """A goal was accepted: its path is drawn until it is reached, or the run does something else."""
+        self.plan, self._flown_until = path, self.status().get("t_s", math.inf) + duration_s
+
+    def _forget_flown(self) -> None:
+        if math.isfinite(self._flown_until):
+            status = self.status()
+            if status["mode"] != "running" or status["t_s"] > self._flown_until:
+                self.plan, self._flown_until = [], math.inf
 
     async def _find_plan(self, bed: Testbed) -> None:
         with contextlib.suppress(RefusedOrderError):
-            self.plan = await self._worker.ask("plan", to_json(bed))
+            path = await self._worker.ask("plan", to_json(bed))
+            if not math.isfinite(self._flown_until):
+                self.plan = path
 
     async def _follow(self) -> None:
         try:
@@ -233,3 +260,4 @@ class RunFeed:
         self.count += len(rows)
         self.heard_at = time.monotonic()
         self.at_ms = at_ns * 1e-6
+        self._forget_flown()

@@ -28,6 +28,8 @@ _OPEN, _SKETCHES, _DIFFERENCE = 4, 500, 40_000
 _SKETCHED_BYTES = 20 * 2**20
 #: points of a plan, and the longest run that is simulated for one [s]
 _PLANNED, _LONGEST_PLAN_S = 300, 300.0
+#: a path that goes no farther is none: the robot waits for goals [m]
+_STAYS_M = 1e-3
 
 
 class Workshop:
@@ -93,13 +95,14 @@ class Workshop:
             return []
         log = simulate_in_memory(bed)
         rows = log.rows[:: max(1, len(log.rows) // _PLANNED)]
-        return TableScene(bed, log.channels, log.rows[0]).path(rows, reference=True)
+        path = TableScene(bed, log.channels, log.rows[0]).path(rows, reference=True)
+        return path if path and np.ptp(path, axis=0).max() > _STAYS_M else []
 
-    def preview(self, bed_json: str, motion: list[float], target: dict[str, float]) -> dict[str, Any]:
+    def preview(self, bed_json: str, motion: list[float], goal: dict[str, Any]) -> dict[str, Any]:
         """A goal from a motion (q, u, a) on, judged as the loop does: duration, poses on the way, or the refusal."""
         requests = self._goal_requests(bed_json)
         requests.note(motion)
-        return requests.preview({"target": target})
+        return requests.preview(goal)
 
     def _goal_requests(self, bed_json: str) -> GoalRequests:
         if self._goals is None or self._goals[0] != bed_json:

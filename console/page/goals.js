@@ -1,4 +1,5 @@
-// Goals of a run: a target pose by click, drag and numbers with its path and refusal before it is sent; jog by hand.
+// Goals of a run: a target pose by click, drag and numbers with its path and refusal before it is sent, also a path that
+// is planned around zones; jog by hand.
 import { $, digits, element, words } from "./dom.js";
 import { drawOutline } from "./scene_shapes.js";
 import { Jog } from "./jog.js";
@@ -8,13 +9,15 @@ const HEADING_PX = 58; // from the target to the handle that turns it
 const WAIT_MS = 120; // between two previews while the target is dragged
 
 export class Goals {
-  // `ask(do, fields)` sends a command, `preview(number, target)` asks where a goal would lead.
+  // `ask(do, fields)` sends a command, `preview(number, goal)` asks where a goal would lead.
   constructor({ ask, preview }) {
     Object.assign(this, { ask, preview, coordinates: [], target: {}, shown: null, number: 0, isPlacing: false, isMine: false });
     this.jog = new Jog((rates) => ask("jog", { rates }));
     $("goal-place").onclick = () => this.place(!this.isPlacing);
-    $("goal-here").onclick = () => { this.target = {}; this.#fields(); this.#hide(); };
+    $("goal-duration").onchange = () => { if (Object.keys(this.target).length) this.#set({}); };
+    $("goal-here").onclick = () => this.#forget();
     $("goal-go").onclick = () => this.go();
+    $("goal-plan").onclick = () => this.plan();
     $("lease-take").onclick = () => ask("lease", { action: "take" });
   }
 
@@ -34,12 +37,17 @@ export class Goals {
   // Buttons as control and mode allow; who else has the controls.
   look(isMine, mode, lease) {
     this.isMine = isMine && mode === "running";
-    $("goal-go").disabled = !this.isMine || !this.shown?.ok;
-    for (const control of document.querySelectorAll("#goal-fields input, #goal-place, #goal-here, #goal-actions button, #jog button, #jog input")) control.disabled = !this.isMine;
-    this.jog.enable(this.isMine);
+    this.#enable();
     const other = lease && lease.holder !== "console" ? lease : null;
     $("lease").hidden = !other;
     if (other) $("lease-text").textContent = `'${other.holder}' has the controls since ${other.since_s.toFixed(0)} s`;
+  }
+
+  #enable() {
+    $("goal-go").disabled = !this.isMine || !this.shown?.ok;
+    $("goal-plan").disabled = !this.isMine || this.isPlanning || !Object.keys(this.target).length;
+    for (const control of document.querySelectorAll("#goal-fields input, #goal-place, #goal-here, #goal-actions button, #jog button, #jog input")) control.disabled = !this.isMine;
+    this.jog.enable(this.isMine);
   }
 
   place(on) {
@@ -48,31 +56,58 @@ export class Goals {
     if (on && !(this.pose.x in this.target)) this.#set(this.#now());
   }
 
+  // By the path that is shown; where the loop refuses it, its sentence stands below.
   async go() {
+    const { plan } = this.shown ?? {};
+    const answer = await (plan ? this.ask("follow", { plan }) : this.ask("go", { target: this.target, ...this.#duration() }));
+    if (answer.ok) this.#forget(); else if (answer.text) this.#judge({ ...this.shown, ok: false }, answer.text);
+  }
+
+  // A path with little propellant, around zones; it is drawn, and flown by go.
+  async plan() {
+    const number = ++this.number;
+    clearTimeout(this.timer);
+    this.isPlanning = true;
+    this.#judge({ ok: false, isWaiting: true }, "a path is being planned, for seconds");
+    const { ok, text, duration_s, impulse_n_s, plan, path, points } = await this.ask("plan", { target: this.target, ...this.#duration() });
+    this.isPlanning = false;
+    if (number === this.number) this.#judge({ ok, plan, path, points }, ok ? `planned: ${duration_s.toFixed(1)} s, ${impulse_n_s.toFixed(1)} N s` : text);
+  }
+
+  #duration() {
     const seconds = Number($("goal-duration").value.replace(",", "."));
-    await this.ask("go", { target: this.target, ...(seconds > 0 ? { duration_s: seconds } : {}) });
+    return seconds > 0 ? { duration_s: seconds } : {};
   }
 
   // The answer to a preview: only the newest counts.
   previewed({ number, ok, text, duration_s, path, points }) {
-    if (number !== this.number) return;
-    this.shown = { ok, path, points };
-    $("goal-answer").textContent = ok ? `possible in ${duration_s.toFixed(1)} s` : text;
-    $("goal-answer").className = ok ? "answer ok" : "answer refused";
-    $("goal-go").disabled = !this.isMine || !ok;
+    if (number === this.number) this.#judge({ ok, path, points }, ok ? `possible in ${duration_s.toFixed(1)} s` : text);
+  }
+
+  #judge(shown, text) {
+    this.shown = shown;
+    $("goal-answer").textContent = text;
+    $("goal-answer").className = `answer ${shown.isWaiting ? "" : shown.ok ? "ok" : "refused"}`;
+    this.#enable();
     for (const view of this.live.views) view.draw();
   }
 
   #set(target) {
     this.target = { ...this.target, ...target };
     for (const input of $("goal-fields").querySelectorAll("input")) if (input.dataset.key in target && document.activeElement !== input) input.value = digits(target[input.dataset.key], 4);
+    if (this.shown) Object.assign(this.shown, { ok: false, isWaiting: true });
+    this.#enable();
     for (const view of this.live.views) view.draw();
+    const number = ++this.number;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.preview(++this.number, this.target), WAIT_MS);
+    this.timer = setTimeout(() => this.preview(number, { target: this.target, ...this.#duration() }), WAIT_MS);
   }
+
+  #forget() { this.target = {}; this.#fields(); this.#hide(); }
 
   #hide() {
     this.number += 1;
+    clearTimeout(this.timer);
     this.shown = null;
     $("goal-answer").textContent = "";
     this.place(false);
@@ -130,7 +165,7 @@ export class Goals {
   }
 
   #draw(view, pen, ink) {
-    const centre = this.#centre(view), colour = this.shown && !this.shown.ok ? ink.red : ink.green;
+    const centre = this.#centre(view), colour = this.shown?.isWaiting ? ink.soft : this.shown && !this.shown.ok ? ink.red : ink.green;
     if (this.shown?.path?.length) pen.line(this.shown.path.map((point) => view.axes.map((axis) => point[axis] ?? 0)), colour, 2, [7, 5]);
     if (this.shown?.points?.length) {
       const n = view.shapes.axes, at = (number) => { const i = view.ghostIndex.get(number); return view.axes.map((axis) => this.shown.points[n * i + axis]); };

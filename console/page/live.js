@@ -19,7 +19,7 @@ export class Live {
     Object.assign(this, { ended, socket: null, run: null, isLost: false, status: {}, views: [], isPaused: false, span: 20 });
     Object.assign(this, { topics: {}, names: [], t: [], values: {}, delays: [], drawnFrames: 0, receivedBytes: 0 });
     this.operate = new Operate((message) => this.#send(message));
-    this.goals = new Goals({ ask: (what, more) => this.operate.ask(what, more), preview: (number, target) => this.#send({ kind: "preview", number, target }) });
+    this.goals = new Goals({ ask: (what, more) => this.operate.ask(what, more), preview: (number, goal) => this.#send({ kind: "preview", number, goal }) });
     this.gains = new Gains(async (gain, value) => (await this.operate.ask("set_gain", { gain, value })).ok);
     this.events = new EventList($("events"), $("filter"), $("levels"));
     this.plots = new Plots($("plots"), { zoomed: (t0, t1) => this.pause(true, [t0, t1]), whole: () => this.pause(false) });

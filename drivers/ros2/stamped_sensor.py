@@ -45,6 +45,7 @@ class StampedSensor(Sensor):
     class Options(PartTable):
         """The topic."""
 
+        #: whose header has the time of the measurement
         topic: TopicName
         #: longest time from the stamp to arrival
         transport_s: NotNegative = 0.005

@@ -115,6 +115,23 @@ class Operator:
             return self.ask("go", wait_s=PLANNING_S, target=dict(target), plan=True, **more)
         return self.ask("go", target=dict(target), **more)
 
+    def plan(self, target: Mapping[str, float], duration_s: float | None = None) -> dict[str, Any]:
+        """Plan the path to a pose, from rest, without flying it: `duration_s`, `impulse_n_s`, and `columns`.
+
+        Parameters
+        ----------
+        target
+            As of `go`.
+        duration_s
+            How long it takes; None: the blend of time and propellant that costs least.
+
+        Examples
+        --------
+        >>> operator.follow(operator.plan({"base_x_m": 2.0})["columns"])  # doctest: +SKIP
+        """
+        more: dict[str, Any] = {} if duration_s is None else {"duration_s": duration_s}
+        return self.ask("plan", wait_s=PLANNING_S, target=dict(target), **more)
+
     def jog(self, **rates: float) -> dict[str, Any]:
         """Move coordinates at these rates [m/s, rad/s] for `operator.jog_s`: repeat it to go on.
 

@@ -4,6 +4,7 @@
 {"do": "set_gain", "gain": "elbow_stiffness", "value": 20}
 {"do": "go", "target": {"base_x_m": 2.0}, "duration_s": 20}      without a duration, one is searched
 {"do": "go", "target": {"base_x_m": 2.0}, "plan": true}          by a path that is planned first, which takes seconds
+{"do": "plan", "target": {"base_x_m": 2.0}, "duration_s": 20}    the path alone, with columns that `follow` takes
 {"do": "jog", "rates": {"base_x": 0.05}}                         [m/s, rad/s], to be repeated
 {"do": "follow", "columns": {"t_s": [0, 1], "base_x_m": [1.0, 1.1]}, "approach_s": 2}
 {"do": "act", "action": "grip left"}                             what the behaviour offers, as `goals` lists it
@@ -30,12 +31,14 @@ ASKS = {
     for ask in RequestKind
     if ask not in (RequestKind.NOTHING, RequestKind.ATTACH, RequestKind.REPORT, RequestKind.KNOT)
 }
-#: commands that the channel answers by itself: what the run does, its gains and goals, and watching it from now on
-OWN = ("status", "gains", "goals", "watch", "leave")
+#: commands that the channel answers by itself: what the run does, its gains and goals, a plan, and watching it from now
+#: on
+OWN = ("status", "gains", "goals", "plan", "watch", "leave")
 #: keys of a command beside `do`: those that it must have, and those that it may have
 _KEYS: dict[str, tuple[set[str], set[str]]] = {
     "set_gain": ({"gain", "value"}, set()),
     "go": ({"target"}, {"duration_s", "plan"}),
+    "plan": ({"target"}, {"duration_s"}),
     "jog": ({"rates"}, set()),
     "follow": ({"columns"}, {"approach_s"}),
     "act": ({"action"}, set()),

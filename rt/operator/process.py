@@ -87,8 +87,8 @@ class OperatorChannel:
         self._goals = GoalRequests(order["testbed"], order["actions"])
         self._transfer: PathTransfer | None = None
         self._planning = PathPlanning(order["testbed"])
-        #: route and name of the client for whom a path is being planned
-        self._planned_for: tuple[list[bytes], str] | None = None
+        #: route and name of the client for whom a path is being planned, and whether it is to be followed
+        self._planned_for: tuple[list[bytes], str, bool] | None = None
         #: who has the controls, and since when
         self._holder, self._since = 0, 0.0
         self._gains = tuple(LiveGain(*gain) for gain in order["gains"])
@@ -190,6 +190,9 @@ class OperatorChannel:
             self._watching[route[0]] = sender, time.monotonic()
         elif message.do == "leave":
             self._watching.pop(route[0], None)
+        elif message.do == "plan":
+            self._plan(route, sender, message.content, is_flown=False)
+            return
         more = {"gains": self._listed(), "log": self._log} if message.do == "gains" else {}
         if message.do == "goals":
             more = self._goals.listed()
@@ -203,7 +206,9 @@ class OperatorChannel:
         elif message.do == "follow":
             self._follow(route, sender, message)
         elif message.do == "go" and message.content.get("plan", False) is not False:
-            self._plan(route, sender, message)
+            if (plan := message.content["plan"]) is not True:
+                raise InputError(key="plan", value=plan, expected="true or false")
+            self._plan(route, sender, message.content, is_flown=True)
         else:
             request = self._request(message, number)._replace(sender=number)
             longer = _LONGER if message.do == "go" and self._goals.was_found else 0
@@ -217,23 +222,21 @@ class OperatorChannel:
         client = WaitingClient(route, message, sender, follow._replace(sender=number))
         self._transfer = PathTransfer(client, [knot._replace(sender=number) for knot in knots])
 
-    def _plan(self, route: list[bytes], sender: str, message: Message) -> None:
-        """Let the path to a goal be planned; it is followed as one that an operator sends."""
-        if (plan := message.content["plan"]) is not True:
-            raise InputError(key="plan", value=plan, expected="true or false")
+    def _plan(self, route: list[bytes], sender: str, content: Mapping[str, Any], is_flown: bool) -> None:
+        """Let the path to a goal be planned; it is followed as one that an operator sends, or the answer."""
         self._refuse_second_path()
         if self._mode is not RunMode.RUNNING:
             raise InputError(f"the run is {self._mode.name.lower()}", key="plan", value=True, expected="start first")
         if self._holder not in (0, self._names.index(sender) + 1):
             raise InputError(self._controls(), key="plan", value=True, expected="lease take first")
-        self._planning.begin(self._goals.to_plan(message.content))
-        self._planned_for = route, sender
+        self._planning.begin(self._goals.to_plan(content))
+        self._planned_for = route, sender, is_flown
 
     def _take_plan(self) -> None:
-        """Follow a path that has been planned, or say why there is none."""
+        """Follow or show a path that has been planned, or say why there is none."""
         if self._planned_for is None:
             return
-        route, sender = self._planned_for
+        route, sender, is_flown = self._planned_for
         self._keep_watching(route, sender)
         if (plan := self._planning.take()) is None:
             return
@@ -241,10 +244,12 @@ class OperatorChannel:
         try:
             if failure := plan.get("failure"):
                 raise InputError(failure)
-            kept = {"duration_s": plan["duration_s"], "impulse_n_s": plan["impulse_n_s"]}
+            if not is_flown:
+                self._say(route, ok=True, text="planned", **plan)
+                return
             if self._goals.knows_obstacles and self._planning.begins < time.monotonic() + _SHORTEST_LEAD_S:
                 raise InputError("the plan took longer than obstacles were foreseen", expected="to ask again")
-            self._follow(route, sender, Message("follow", content={"columns": plan["columns"], **kept}))
+            self._follow(route, sender, Message("follow", content=plan))
             if self._goals.knows_obstacles and self._transfer:
                 self._transfer.begins = self._planning.begins
         except InputError as refusal:
@@ -253,7 +258,7 @@ class OperatorChannel:
     def _drop_plan(self) -> None:
         """A hold forgets the goal, also one that is still being planned: a start must not fly it."""
         assert self._planned_for is not None
-        route, _ = self._planned_for
+        route, *_ = self._planned_for
         self._planned_for = None
         self._planning.close()
         self._say(route, ok=False, text=f"refused: the run is {self._mode.name.lower()}, its goal is forgotten")
@@ -379,10 +384,12 @@ def _outcome(waiting: WaitingClient) -> dict[str, float]:
     """What an accepted goal takes: its time, and of a planned path the impulse, too."""
     if waiting.message.do == "go":
         return {"duration_s": waiting.request.value}
-    content = waiting.message.content
-    if "impulse_n_s" not in content:
+    if waiting.message.do != "follow":
         return {}
-    return {"duration_s": waiting.request.value + content["duration_s"], "impulse_n_s": content["impulse_n_s"]}
+    content = waiting.message.content
+    first, *_, last = content["columns"]["t_s"]
+    planned = {"impulse_n_s": content["impulse_n_s"]} if "impulse_n_s" in content else {}
+    return {"duration_s": waiting.request.value + last - first, **planned}
 
 
 def work(order: dict[str, Any]) -> Iterator[dict[str, Any]]:

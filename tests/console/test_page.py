@@ -4,7 +4,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,15 @@ from granite.config.tuning import TuningTable
 from granite.tuning.driver import drive
 from granite.tuning.session import Session
 from granite.tuning.workers import workers
-from tests.support.console_pages import opened_page, until, wait_in_run, waiting_run
+from tests.support.console_pages import (
+    asked_by_click,
+    mode,
+    opened_page,
+    take_control_and_start,
+    until,
+    wait_in_run,
+    waiting_run,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -31,30 +38,6 @@ TABLE = TuningTable.model_validate(
         "objectives": [{"of": "rms_error_m"}, {"of": "propellant_n_s"}],
     }
 )
-
-
-def mode(page: Any) -> str:
-    return page.inner_text("#mode").lower()
-
-
-def take_control_and_start(page: Any) -> None:
-    until(lambda: page.is_enabled("#control"))
-    page.click("#control")
-    until(lambda: "release" in page.inner_text("#control"))
-    until(lambda: page.is_enabled("[data-do=arm]"))
-    for do, wanted in (("arm", "armed"), ("start", "running")):  # the estimate needs a moment
-        until(
-            lambda do=do, wanted=wanted: (
-                page.is_enabled(f"[data-do={do}]") and _clicked(page, do) and mode(page) == wanted
-            )
-        )
-
-
-def _clicked(page: Any, do: str) -> bool:
-    page.click(f"[data-do={do}]")
-    until(lambda: "asked" not in page.inner_text("#answer"))
-    time.sleep(0.6)  # the next status
-    return True
 
 
 def test_a_run_is_watched_and_operated_by_clicks(browser, served, tmp_path):
@@ -74,12 +57,15 @@ def test_a_run_is_watched_and_operated_by_clicks(browser, served, tmp_path):
         for do, wanted in (("arm", "armed"), ("start", "running"), ("hold", "holding"), ("float", "floating")):
             until(
                 lambda do=do, wanted=wanted: (
-                    page.is_enabled(f"[data-do={do}]") and _clicked(page, do) and mode(page) == wanted
+                    page.is_enabled(f"[data-do={do}]") and asked_by_click(page, do) and mode(page) == wanted
                 )
             )
             assert "confirmed in" in page.inner_text("#answer")
         until(
-            lambda: page.is_enabled("[data-do=restart]") and _clicked(page, "restart") and mode(page) == "running", 90
+            lambda: (
+                page.is_enabled("[data-do=restart]") and asked_by_click(page, "restart") and mode(page) == "running"
+            ),
+            90,
         )
         # The view moves as the robot does, and the signals arrive.
         frame = "() => { const [f] = granite.live.views[0].frames; return [...f.points.slice(0, 2), f.at_ms]; }"
@@ -188,12 +174,65 @@ def test_a_goal_is_dragged_judged_sent_and_jogged(browser, served, tmp_path):
     assert api.replay(log).first is None
 
 
+#: jogs of a page without a run are noted in place of being sent; a gamepad of the test's own
+HAND = """() => {
+  const { jog } = granite.live.goals, coordinates = ["base_x", "base_y", "base_heading"].map((name) => ({ name }));
+  granite.live.goals.look = () => {};
+  const buttons = Array.from({ length: 16 }, () => ({ pressed: false }));
+  Object.assign(window, { sent: [], pad: { connected: true, axes: [1, 0.5, 0, 0], buttons } });
+  Object.assign(jog, { send: (rates) => sent.push(rates) });
+  navigator.getGamepads = () => [pad];
+  jog.show(coordinates);
+  jog.enable(true);
+}"""
+HELD = "(on) => { pad.buttons[4].pressed = on; sent.length = 0; }"
+
+
+def test_a_jog_lasts_as_long_as_the_dead_man_or_the_key_is_held(browser, served):
+    page = opened_page(browser, served)
+    until(lambda: page.evaluate("() => Boolean(window.granite)"))
+    page.evaluate(HAND)
+    sent = lambda: page.evaluate("() => sent")  # noqa: E731
+
+    def still_after(release):
+        """At rest by the last jog, and nothing more comes."""
+        release()
+        until(lambda: sent() and not any(sent()[-1].values()))
+        page.evaluate("() => { sent.length = 0; }")
+        page.wait_for_timeout(500)
+        assert sent() == []
+
+    page.wait_for_timeout(500)
+    assert sent() == []  # the stick is away from its middle, but nobody holds the dead man
+    page.evaluate(HELD, True)
+    until(lambda: len(sent()) > 2)
+    assert sent()[-1] == pytest.approx({"base_x": 0.04, "base_y": -0.02, "base_heading": 0.0})
+    still_after(lambda: page.evaluate("() => { pad.buttons[4].pressed = false; }"))
+    # Keys: without Shift the table moves, with it the robot; whatever is let go stops.
+    page.keyboard.press("ArrowRight")
+    page.keyboard.down("Shift")
+    page.keyboard.down("ArrowUp")
+    until(lambda: len(sent()) > 2)
+    assert sent()[-1] == pytest.approx({"base_x": 0.0, "base_y": 0.04, "base_heading": 0.0})
+    still_after(lambda: page.keyboard.up("Shift"))
+    page.keyboard.up("ArrowUp")
+    # A window that loses the focus lets go.
+    page.keyboard.down("Shift")
+    page.keyboard.down("q")
+    until(lambda: len(sent()) > 2)
+    assert sent()[-1]["base_heading"] == pytest.approx(0.16)
+    still_after(lambda: page.evaluate("() => dispatchEvent(new Event('blur'))"))
+    assert page.problems == []
+
+
 def test_logs_are_listed_scrubbed_overlaid_and_annotated(browser, served, tmp_path):
     for name, seed in (("a", 1), ("b", 7)):
         api.simulate(api.load("free-flyer", {"loop.duration_s": 6.0, "seed": seed}), tmp_path / f"{name}.mcap")
     page = opened_page(browser, served)
     page.click("[data-tab=logs]")
     until(lambda: page.locator("#list li").count() == 2)
+    pictures = "() => [...document.querySelectorAll('#list canvas')].map((c) => c.toDataURL().length)"
+    until(lambda: min(page.evaluate(pictures)) > 500)  # an empty one has less
     page.locator("#list li", has_text="a.mcap").click()
     until(
         lambda: (

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import granite as api
 from granite.rt.process.run_register import registered_runs
-from tests.support.console_pages import opened_page, until, waiting_run
+from tests.support.console_pages import mode, opened_page, take_control_and_start, until, waiting_run
 from tests.support.foxglove_client import free_port
 from tests.support.operator_clients import free_address
 
@@ -136,3 +137,63 @@ def test_plot_film_export_and_replay_check_are_made_by_clicks(browser, served, t
     )
     assert "identical" in page.inner_text("#log-result")
     assert page.problems == []
+
+
+PILLAR = {"name": "pillar", "disc": {"position_m": [1.9, 0.9], "radius_m": 0.1}}
+SHOWN = "() => granite.live.goals.shown"
+PLAN = "() => granite.live.views[0].plan"
+
+
+def test_a_path_around_a_zone_is_planned_drawn_and_flown_by_clicks(browser, served, tmp_path):
+    changes = {"behaviour": {"kind": "on_demand"}, "safety.keep_out": [PILLAR], "operator.silence_s": 60.0}
+    with waiting_run(tmp_path / "run.mcap", **changes) as (running, _):
+        page = opened_page(browser, served)
+        take_control_and_start(page)
+        until(lambda: page.is_visible("#goals-card") and page.is_enabled("#goal-place"))
+        answer = lambda: page.inner_text("#goal-answer")  # noqa: E731
+        # Behind the pillar: go leads through it, and says so before it is sent; a plan leads around it.
+        page.click("#goal-place")
+        box, at = (
+            page.locator("#views canvas").bounding_box(),
+            page.evaluate("() => granite.live.views[0].toPage([2.6, 1.2])"),
+        )
+        page.mouse.click(box["x"] + at[0], box["y"] + at[1])
+        until(lambda: answer().startswith("refused:") and "pillar" in answer())
+        assert (page.is_disabled("#goal-go"), page.is_enabled("#goal-plan")) == (True, True)
+        page.click("#goal-plan")
+        until(lambda: "being planned" not in answer(), 300)
+        assert answer().startswith("planned: "), answer()
+        path = np.array(page.evaluate(SHOWN)["path"])
+        assert len(path) > 20
+        assert np.hypot(*(path - PILLAR["disc"]["position_m"]).T).min() > PILLAR["disc"]["radius_m"]
+        assert path[-1] == pytest.approx([2.6, 1.2], abs=0.02)
+        assert page.evaluate(PLAN) == []
+        # While it is flown every page draws it, until something else is done.
+        page.click("#goal-go")
+        until(lambda: page.inner_text("#answer").startswith("follow: done"))
+        until(lambda: np.shape(page.evaluate(PLAN)) == path.shape)
+        assert np.array(page.evaluate(PLAN)) == pytest.approx(path)
+        other = opened_page(browser, served)
+        until(
+            lambda: other.evaluate("() => granite.live.views.length") and np.shape(other.evaluate(PLAN)) == path.shape
+        )
+        other.close()
+        # Plans begin at rest, and end outside of zones: the sentences of the channel.
+        page.bring_to_front()
+        x, y = (page.locator(f"[data-key=base_{axis}_m]") for axis in "xy")
+        x.fill("2.0")
+        y.fill("1.4")
+        page.keyboard.press("Tab")
+        until(lambda: page.is_enabled("#goal-plan"))
+        page.click("#goal-plan")
+        until(lambda: "the robot moves, expected a robot at rest" in answer())
+        assert page.is_disabled("#goal-go")
+        page.click("[data-do=hold]")
+        until(lambda: mode(page) == "holding" and page.evaluate(PLAN) == [])
+        page.click("#emergency")
+        running.join(30)
+        assert page.problems == []
+    log = api.read_log(tmp_path / "run.mcap")
+    followed = np.column_stack([log["/reference"].base_x_m, log["/reference"].base_y_m])
+    assert np.hypot(*(followed - PILLAR["disc"]["position_m"]).T).min() > PILLAR["disc"]["radius_m"]
+    assert api.replay(log).first is None

@@ -97,6 +97,30 @@ def _is_foreign(url: str, served: Served) -> bool:
     return not url.startswith((f"http://{served.host}/", f"ws://{served.host}/", "data:", "blob:"))
 
 
+def mode(page: Any) -> str:
+    return str(page.inner_text("#mode").lower())
+
+
+def take_control_and_start(page: Any) -> None:
+    until(lambda: page.is_enabled("#control"))
+    page.click("#control")
+    until(lambda: "release" in page.inner_text("#control"))
+    until(lambda: page.is_enabled("[data-do=arm]"))
+    for do, wanted in (("arm", "armed"), ("start", "running")):  # the estimate needs a moment
+        until(
+            lambda do=do, wanted=wanted: (
+                page.is_enabled(f"[data-do={do}]") and asked_by_click(page, do) and mode(page) == wanted
+            )
+        )
+
+
+def asked_by_click(page: Any, do: str) -> bool:
+    page.click(f"[data-do={do}]")
+    until(lambda: "asked" not in page.inner_text("#answer"))
+    time.sleep(0.6)  # the next status
+    return True
+
+
 def wait_in_run(page: Any, seconds: float) -> None:
     """Until the run has gone on for so long by its own clock, as the page shows it."""
     end = page.evaluate("() => granite.live.status.t_s") + seconds

@@ -151,13 +151,14 @@ def test_a_refusal_names_the_worst_limit_and_the_holder_of_the_controls(tmp_path
     link.close()
 
 
-def test_a_hold_forgets_a_goal_that_is_being_planned(tmp_path):
+@pytest.mark.parametrize("plan", [{"do": "go", "plan": True}, {"do": "plan"}])
+def test_a_hold_forgets_a_goal_that_is_being_planned(tmp_path, plan):
     loop_keys(tmp_path)
     new_operator(tmp_path, "second")
     address = free_address()
     link = OperatorLink.start(load("free-flyer", [ON_DEMAND, f'operator.address="{address}"']), tmp_path)
     link.standing = lambda: Standing(0, 0.0, 0, 0.0, np.array(HERE))
-    plan = {"do": "go", "target": {"base_x_m": 2.0}, "plan": True}
+    plan = {**plan, "target": {"base_x_m": 2.0}}
     with Answering(link) as loop, Operator(address, folder=tmp_path) as operator:
         until(lambda: operator.ask("goals")["coordinates"][0]["value"] is not None, every_s=0.0)
         with Hasty(address, "second", tmp_path) as other:  # its messages arrive in their order
