@@ -1,8 +1,12 @@
-"""The firmware as a program of this computer, compiled on first use into the cache of compiled functions."""
+"""The firmware as a program of this computer, compiled on first use into the cache of compiled functions.
+
+python -m granite.rt.rehearsal.board_program --port LINK --world SOCKET     # becomes that program
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from granite.config.errors import InputError
@@ -41,3 +45,7 @@ def board_program() -> Path:
     except OSError as error:
         problem = f"no place for the program of the boards ({error.strerror or error})"
         raise InputError(problem, expected="a cache with free space") from None
+
+
+if __name__ == "__main__":
+    os.execv(board_program(), sys.argv)

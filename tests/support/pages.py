@@ -59,6 +59,18 @@ def shell_lines(page: Path) -> Iterator[Text]:
             yield from (Text(first + i, line) for i, line in enumerate(token.content.splitlines()))
 
 
+def shell_script(page: Path) -> str:
+    """A page as a script: its commands, and its fenced blocks appended to the files that their first lines name."""
+    parts = ["trap 'kill $(jobs -p) 2>/dev/null' EXIT\n"]
+    for token in _MARKDOWN.parse(page.read_text()):
+        file = re.match(r"# (\S+\.\w+)\n", token.content) if token.type == "fence" else None
+        if token.type == "code_block":
+            parts.append(token.content)
+        elif file:
+            parts.append(f"cat >> {file[1]} <<'END'\n{token.content}END\n")
+    return "".join(parts)
+
+
 def code_spans(page: Path) -> Iterator[Text]:
     """The code within sentences and tables."""
     for line, token in _inline(page):
