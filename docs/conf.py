@@ -25,7 +25,8 @@ release = version = version_of("granite-robotics")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 
 root_doc = "README"
-include_patterns = ["*.md", "docs/**", "examples/README.md"]
+include_patterns = ["*.md", "docs/**", "examples/README.md", "examples/notebooks/*"]
+source_suffix = {".md": "markdown", ".ipynb": "markdown"}
 exclude_patterns = [path.name for path in ROOT.iterdir() if path.is_dir() and path.name not in ("docs", "examples")]
 myst_heading_anchors = 3
 
@@ -70,6 +71,14 @@ def _add_keys(app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] += Reference().page()
 
 
+def _show_notebook(app: Sphinx, docname: str, source: list[str]) -> None:
+    """A notebook is a page: without an extension, which would need Jupyter."""
+    if docname.startswith("examples/notebooks/"):
+        from notebooks import as_markdown
+
+        source[0] = as_markdown(source[0])
+
+
 def _as_restructured_text(app: Sphinx, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
     """Docstrings have NumPy sections, and indented blocks of formulas or code as in Markdown.
 
@@ -104,6 +113,7 @@ def setup(app: Sphinx) -> None:
     """Connect the above; called by Sphinx."""
     app.connect("source-read", _add_contents)
     app.connect("source-read", _add_keys)
+    app.connect("source-read", _show_notebook)
     app.connect("autodoc-process-docstring", _as_restructured_text)
     app.connect("autodoc-process-signature", _hide_signature)
     app.connect("doctree-read", _unlink_ambiguous_types)
