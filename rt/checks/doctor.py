@@ -197,7 +197,8 @@ def _kernel() -> _Answer:
     if _text("/sys/kernel/realtime") == "1" or "PREEMPT_RT" in version:
         return "ok", f"{release}, fully preemptible (PREEMPT_RT)", ""
     kind = next((k for k in ("PREEMPT_DYNAMIC", "PREEMPT") if k in version), "no PREEMPT in its version")
-    advice = "Install a real-time kernel (Debian: apt install linux-image-rt-amd64) if late ticks matter."
+    processor = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    advice = f"Install a real-time kernel (Debian: apt install linux-image-rt-{processor}) if late ticks matter."
     return "limited", f"{release}, {kind}", advice
 
 
