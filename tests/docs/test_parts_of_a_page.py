@@ -8,7 +8,7 @@ import pytest
 import granite
 from tests.support.pages import ROOT, fenced_blocks, python_blocks
 
-PAGE = ROOT / "docs" / "extending.md"
+PAGE, TUTORIAL = (ROOT / "docs" / f"{name}.md" for name in ("extending", "tutorial"))
 
 
 @pytest.mark.slow
@@ -16,6 +16,7 @@ PAGE = ROOT / "docs" / "extending.md"
 def test_the_parts_of_the_page_control_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     Path("my_lab.py").write_text("\n".join(block.content for block in python_blocks(PAGE)))
+    Path("law.py").write_text(python_blocks(TUTORIAL)[0].content)
     named = tomllib.loads(fenced_blocks(PAGE, "toml")[0].content)
     changes = {f"{table}.{key}": value for table, keys in named.items() for key, value in keys.items()}
     log = granite.simulate(granite.load("free-flyer", {**changes, "loop.duration_s": 2.0}))
