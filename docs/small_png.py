@@ -5,7 +5,7 @@ import io
 from PIL import Image
 
 #: colours of a saved picture
-COLOURS = 40
+COLOURS = 96
 
 
 def small_png(picture: Image.Image, width: int) -> bytes:
@@ -13,5 +13,5 @@ def small_png(picture: Image.Image, width: int) -> bytes:
     height = round(picture.height * width / picture.width)
     small = picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
     content = io.BytesIO()
-    small.quantize(COLOURS, dither=Image.Dither.NONE).save(content, "png", optimize=True)
+    small.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(content, "png", optimize=True)
     return content.getvalue()
