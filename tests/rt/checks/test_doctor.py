@@ -3,6 +3,7 @@ import re
 import resource
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -162,3 +163,14 @@ def test_a_serial_port_of_others_is_limited(monkeypatch, tmp_path):
     assert ports.status == "limited"
     assert "ttyUSB7 (a board)" in ports.observed
     assert "dialout" in ports.advice
+
+
+@pytest.mark.parametrize(
+    ("machine", "package"), [("x86_64", "rt-amd64)"), ("aarch64", "rt-arm64)"), ("riscv64", "rt-riscv64)")]
+)
+def test_the_advised_kernel_is_that_of_the_processor(machine: str, package: str, monkeypatch: pytest.MonkeyPatch):
+    machines = {"machine": lambda: machine, "release": lambda: "6.1", "version": lambda: "#1 SMP PREEMPT_DYNAMIC"}
+    monkeypatch.setattr(doctor, "platform", SimpleNamespace(**machines))
+    monkeypatch.setattr(doctor, "_text", lambda _: "0")
+    assert doctor._kernel()[0] == "limited"
+    assert package in doctor._kernel()[2]
