@@ -39,6 +39,7 @@ if __name__ == "__main__":
     for name, path in paths.items():
         behaviour = {"kind": "follow", "hold_s": 3.0, **path}
         bed = granite.load("free-flyer", {"behaviour": behaviour, "loop.duration_s": 65.0})
-        errors = granite.simulate(bed).summary["tracking_error"]
+        log = granite.simulate(bed)
+        errors = log.summary["tracking_error"]
         most = max(errors[key]["max"] for key in ("base_x", "base_y"))
         print(f"{name}: within {most * 1e3:.1f} mm of the path")
