@@ -1,6 +1,5 @@
 """The test of a device stops the device whatever happens: signals, one after the other, and pauses of the process."""
 
-import os
 import signal
 
 import numpy as np
@@ -50,9 +49,9 @@ def calls(monkeypatch):
 
 
 def send(number: int) -> None:
-    """Send a signal to this process, which survives it only if it is caught."""
+    """Send a signal to this thread, at once; the process survives it only if it is caught."""
     assert signal.getsignal(number) not in (signal.SIG_DFL, signal.SIG_IGN)
-    os.kill(os.getpid(), number)
+    signal.raise_signal(number)
 
 
 # One at a time: seven at once do not fit on the stack that pytest's fault handler gives to signals.
