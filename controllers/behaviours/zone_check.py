@@ -54,8 +54,10 @@ class ZoneCheck:
             kernel = compile_once("zones", bed.fingerprint, write)["kept_apart"] if compiled else Kernel(write()[0])
             self._distances = kernel.run
 
-    def refuse(self, samples: Iterable[PathSample]) -> None:
+    def refuse(self, samples: Iterable[PathSample], ahead: float = 0.5) -> None:
         """Raise where a path comes too near, or could not be braked before it does.
+
+        A brake must leave the part `ahead` of the clearance; the guard brakes where it would leave less than a half.
 
         Raises
         ------
@@ -71,9 +73,9 @@ class ZoneCheck:
                 for (t, q, u), (end, after, _) in pairwise([*rows, rows[-1]])
             ]
         )
-        along, ahead = np.split(distances, 2, axis=1)
+        along, braked = np.split(distances, 2, axis=1)
         checks = (along, self._clearance, "", "safety.clearance_m"), (
-            ahead, self._clearance / 2, "a brake from here would end ", "half of safety.clearance_m",
+            braked, self._clearance * ahead, "a brake from here would end ", f"{ahead:g} of safety.clearance_m",
         )  # fmt: skip
         for clearances, least, how, source in checks:
             if not clearances.min() >= least:

@@ -29,9 +29,11 @@ from granite.controllers.trajectories.sampled import SampledPath
 #: longest time between two samples [s]
 _SAMPLE_S = 0.05
 #: margin beside the clearance, for the way between nodes and of a brake; more where it is too small [m]
-_MARGINS_M = (0.015, 0.04)
+_MARGINS_M = (0.015, 0.04, 0.08, 0.12)
 #: where measured obstacles will be, so long after every node: a robot that brakes there must not be in their way [s]
 _AHEAD_S = (3.0, 6.0, 9.0)
+#: part of the clearance that a brake leaves: more than the guard asks for, because the robot moves about its path
+_BRAKE_LEAVES = 0.65
 #: part of the nodes at either end in which the margin grows
 _NEAR_ENDS = 0.15
 
@@ -205,7 +207,8 @@ class Planner:
         """Raise where the samples come too near to a zone, or need too much."""
         times = np.linspace(0.0, path.end, 2 * len(path.times) - 1)[:-1]
         samples = [self._whole(path.at(t), around, t) for t in times]
-        self._zones.refuse((self._begins + t, q, u) for t, (q, u, _) in zip(times.tolist(), samples, strict=True))
+        rows = ((self._begins + t, q, u) for t, (q, u, _) in zip(times.tolist(), samples, strict=True))
+        self._zones.refuse(rows, _BRAKE_LEAVES)
         for q, _, _ in samples:
             self._moves.refuse_outside(q)
         slowest = self._moves.slowest(samples)

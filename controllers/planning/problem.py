@@ -34,7 +34,7 @@ _SLOW_M_S = 1e-3
 _INSIDE = 0.01
 _IPOPT = {
     "print_level": 0, "sb": "yes", "tol": 1e-3, "constr_viol_tol": 1e-7, "acceptable_iter": 0, "max_iter": 200,
-    "linear_solver": "mumps",
+    "linear_solver": "mumps", "mu_strategy": "adaptive",
 }  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def test_a_plan_is_kept_and_replaces_the_solver(monkeypatch: pytest.MonkeyPatch)
         (
             {},
             {"safety.keep_out": [{"name": "post", "disc": {"position_m": [2.0, 1.8], "radius_m": 0.1}}]},
-            r"behaviour\.target: at 0 s upper_arm to post: .* inside",
+            r"behaviour\.target: at 20.5 s upper_arm to post: .* inside",
         ),
     ],
 )
@@ -91,18 +91,22 @@ def test_what_can_not_be_planned_is_refused(options: dict[str, Any], changes: di
 
 
 @pytest.mark.slow
-def test_a_plan_around_zones_keeps_its_clearance_between_nodes() -> None:
+def test_a_plan_around_zones_keeps_its_clearance_between_nodes_and_when_it_is_flown() -> None:
     zones = [
         {"name": "post", "disc": {"position_m": [1.9, 0.85], "radius_m": 0.12}},
         {"name": "wall", "polygon_m": [[1.0, 1.5], [1.3, 1.5], [1.3, 1.9], [1.0, 1.9]]},
     ]
-    testbed = bed({"duration_s": 30.0}, {"safety.keep_out": zones})
+    testbed = bed({"duration_s": 30.0}, {"safety.keep_out": zones, "loop.duration_s": 33.0})
     plan = planned(testbed)
     clearances = Clearances(guarded_pairs(testbed), testbed.known)
     q = ca.SX.sym("q", 5)
     distances = ca.Function("distances", [q], [clearances.distances(q)])
     poses = np.array([plan.path.at(t)[0] for t in np.arange(0.0, 30.0, 0.01)])
     assert np.array(distances(poses.T)).min() >= testbed.safety.clearance_m - 1e-6
+    log = simulate_in_memory(testbed)
+    assert log.summary is not None
+    assert log.summary["ended"] == "completed", log.summary["text"]
+    assert np.array(distances(log.rows[:, log.channels.columns("/truth", "q")].T)).min() >= 0.01
 
 
 def exchanging(**options: Any) -> Testbed:
