@@ -5,7 +5,8 @@ deceleration:
 
     q = q0 + u0 s - a s^2 / 2,   u = u0 - a s,   s = min(t - t0, |u0|/a)
 
-Velocities that no actuator acts on have the estimate of the beginning as their reference.
+Velocities that no actuator acts on have the estimate of the beginning as their reference; an object that grips have
+not taken hold of has that of now.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Braking(SymbolicBehaviour):
     """The reference of a robot that stops where it is; it begins again with every `begin`."""
 
     def __init__(self, model: ControlModel, kernels: Mapping[str, Kernel]) -> None:
-        self._groups, self._slow = braked(model), _slow(model)
+        self._groups, self._slow, self._carried = braked(model), _slow(model), _carried(model)
         #: indices of the velocities that come to rest together
         self.groups = [group.indices for group in self._groups]
         moved = (i for group in self._groups for i in group.indices)
@@ -61,7 +62,10 @@ class Braking(SymbolicBehaviour):
 
     def is_slow(self, state: State) -> bool:
         """Whether the estimate is slow enough to count as rest."""
-        return bool((np.abs(state.u) <= self._slow).all())
+        is_slow = np.abs(state.u) <= self._slow
+        if not state.holding.all():
+            is_slow[self._carried] = True
+        return bool(is_slow.all())
 
     def most(self, q: Array) -> Array:
         """Deceleration of each velocity at a pose [m/s^2 or rad/s^2]; zero: it is left alone."""
@@ -87,10 +91,17 @@ def braking_function(model: ControlModel) -> ca.Function:
     is_begun = ca.logic_or(begun, ready)
     s, brakes = ca.fmin(t - began, ends_began), t - began < ends_began
     brakes = ca.logic_and(is_begun, brakes)
+    q = ca.if_else(is_begun, q_began + (u_began - 0.5 * a_began * s) * s, finite(model.q))
+    rate, change = ca.if_else(brakes, u_began - a_began * s, 0.0), ca.if_else(brakes, -a_began, 0.0)
+    holding, carried = ca.SX.sym("holding", len(model.bed.grips)), _carried(model)
+    is_held = ca.sum1(ca.fabs(holding - 1.0)) == 0
+    for i in carried:
+        q[i], rate[i] = (ca.if_else(is_held, led, finite(seen)) for led, seen in ((q[i], model.q[i]), (rate[i], u[i])))
+        change[i] = ca.if_else(is_held, change[i], 0.0)
     outputs = {
-        "reference_q": ca.if_else(is_begun, q_began + (u_began - 0.5 * a_began * s) * s, finite(model.q)),
-        "reference_u": ca.if_else(brakes, u_began - a_began * s, 0.0),
-        "reference_a": ca.if_else(brakes, -a_began, 0.0),
+        "reference_q": q,
+        "reference_u": rate,
+        "reference_a": change,
         "reference_direct": direct,
         "next_begun": is_begun,
         **dict(zip(("next_t0", "next_q", "next_u", "next_a", "next_ends"), after, strict=True)),
@@ -108,6 +119,8 @@ def braking_function(model: ControlModel) -> ca.Function:
         "memory_a": a0,
         "memory_ends": ends0,
     }
+    if carried:
+        inputs["state_holding"] = holding
     return named_function("braking", inputs, outputs)
 
 
@@ -128,3 +141,10 @@ def _slow(model: ControlModel) -> Array:
         for i in group.indices:
             slow[i] = _AT_REST.get(model.layout.velocities[i].unit, np.inf)
     return slow
+
+
+def _carried(model: ControlModel) -> list[int]:
+    """Velocities of objects that grips take hold of."""
+    if not model.bed.grips:
+        return []
+    return [i for group in braked(model) if group.is_carried for i in group.indices]

@@ -34,6 +34,7 @@ class BrakingGroup(NamedTuple):
     #: along the direction [m/s^2 or rad/s^2]; of a moment or torque in `effort` it follows from the inertia
     deceleration: float | None
     effort: float = math.nan  #: [N m]
+    is_carried: bool = False  #: of an object in hands
 
 
 def base_deceleration(bed: Testbed, thrusters: Thrusters) -> float:
@@ -71,8 +72,8 @@ def braked(model: ControlModel) -> list[BrakingGroup]:
     for module in bed.followed:
         if module.base == "floating" and module.name not in pushed:
             x, y, heading = range(layout.root_u(module).start, layout.root_u(module).stop)
-            groups.append(BrakingGroup((x, y), braking.acceleration_m_s2 or _CARRIED[0]))
-            groups.append(BrakingGroup((heading,), braking.acceleration_rad_s2 or _CARRIED[1]))
+            groups.append(BrakingGroup((x, y), braking.acceleration_m_s2 or _CARRIED[0], is_carried=True))
+            groups.append(BrakingGroup((heading,), braking.acceleration_rad_s2 or _CARRIED[1], is_carried=True))
     return [one for one in groups if one.deceleration or one.effort > 0]
 
 

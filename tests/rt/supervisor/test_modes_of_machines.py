@@ -16,14 +16,14 @@ PLACE = "fixed-dual-arm/pick-and-place"
 ENDS = {RequestKind.HOLD: RunMode.HOLDING, RequestKind.FLOAT: RunMode.FLOATING, RequestKind.STOP: RunMode.STOPPING}
 CASES = [
     pytest.param(bed, ask, marks=[] if bed == PLACE and ask is RequestKind.STOP else pytest.mark.slow)
-    for bed in ("leap", "two-arm-catch", PLACE)
+    for bed in ("leap", "two-arm-catch", PLACE, "two-arm-carry/catch")
     for ask in ENDS
 ]
 
 
 @pytest.mark.parametrize(("bed", "ask"), CASES)
 def test_a_machine_is_interrupted_and_its_arms_come_to_rest(bed: str, ask: RequestKind):
-    """While the arms move: in the flight of `leap`, in the reach of the others."""
+    """While the arms move: in the flight of `leap`, in the reach of the others; before that, an object drifts by."""
     done = scripted({7.0: ask}, "loop.duration_s=11", bed=bed)
     assert done.outcome.fault is None
     assert done.outcome.reason is (Reason.OPERATOR_STOP if ask is RequestKind.STOP else Reason.PASSED)
