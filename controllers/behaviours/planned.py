@@ -24,7 +24,7 @@ from granite.controllers.behaviours.path_knots import path_of
 from granite.controllers.behaviours.path_samples import TIME, Column, Samples
 from granite.controllers.behaviours.timed_path import TimedPath
 from granite.controllers.model import ControlModel
-from granite.controllers.planning.in_turn import Measured, plan_in_turn
+from granite.controllers.planning.in_turn import ObstacleMotion, plan_in_turn
 from granite.controllers.planning.planner import Plan
 from granite.controllers.planning.problem import PathLimits, PathTask
 from granite.controllers.trajectories.sampled import SampledPath
@@ -127,7 +127,9 @@ def planned(bed: Testbed, report: Callable[[str], None] = lambda sentence: None)
     time *= options.time_weight_n if options.objective == "blend" else 1.0
     times = (1.0, options.longest_s) if duration is None else (duration, duration)
     limits = PathLimits(options.thrust_ratio, options.joint_rate_rad_s, options.joint_acceleration_rad_s2)
-    measured = Measured([bed.simulation.initial.get(c.key, 0.0) for c in bed.known.velocities], options.approach_s)
+    measured = ObstacleMotion(
+        [bed.simulation.initial.get(c.key, 0.0) for c in bed.known.velocities], options.approach_s
+    )
     task = PathTask(start, goal, times, impulse, time)
     return plan_in_turn(ControlModel(bed), limits, options.nodes, task, measured, report)
 

@@ -19,7 +19,7 @@ from granite.controllers.trajectories.sampled import SampledPath
 Report = Callable[[str], None]
 
 
-class Measured(NamedTuple):
+class ObstacleMotion(NamedTuple):
     """The motion of obstacles that nobody plans: they go on as they move, in tubes that grow."""
 
     rates: Sequence[float]  #: of all coordinates
@@ -31,7 +31,7 @@ def plan_in_turn(
     limits: PathLimits,
     nodes: int,
     task: PathTask,
-    measured: Measured,
+    measured: ObstacleMotion,
     report: Report = lambda sentence: None,
 ) -> Plan:
     """The plan of all coordinates: in the order of the modules, else in the reverse.
@@ -63,7 +63,7 @@ def _planned(
     nodes: int,
     task: PathTask,
     moved: Sequence[str],
-    measured: Measured,
+    measured: ObstacleMotion,
     report: Report,
 ) -> Plan:
     known = [name for name in model.layout.q if name not in moved]

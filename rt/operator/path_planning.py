@@ -89,7 +89,7 @@ def planned_path(bed: Any, request: PathRequest) -> dict[str, Any]:
     from granite.config.footprints import obstacles
     from granite.controllers.behaviours.planned import PlannedPath, samples_of_path
     from granite.controllers.model import ControlModel
-    from granite.controllers.planning.in_turn import Measured, plan_in_turn
+    from granite.controllers.planning.in_turn import ObstacleMotion, plan_in_turn
     from granite.controllers.planning.problem import PathLimits, PathTask
 
     options = PlannedPath.Options.model_fields
@@ -97,7 +97,7 @@ def planned_path(bed: Any, request: PathRequest) -> dict[str, Any]:
     times = (request.duration_s,) * 2 if request.duration_s else (1.0, _LONGEST_S)
     time_weight = 0.0 if request.duration_s else _TIME_N
     task = PathTask(np.array(request.start), np.array(request.goal), times, _IMPULSE, time_weight)
-    measured = Measured(request.rates, request.begins_s)
+    measured = ObstacleMotion(request.rates, request.begins_s)
     plan = plan_in_turn(ControlModel(bed), limits, options["nodes"].default, task, measured)
     known = bed.known  # nothing moves obstacles: a rate's key begins with that of its position
     others = tuple(c.key for name in obstacles(bed) for c in known.positions[known.q[name]])
