@@ -54,7 +54,7 @@ test: .venv/ready-dev
 	$(PYTEST)
 
 test-all: .venv/ready-dev
-	$(PYTEST) -m 'not study'
+	$(PYTEST) --numprocesses 3 -m 'not study'
 
 # Flights over a hundred seeds each, on which no gain was tuned; prints what they reach. An hour or more.
 studies: .venv/ready-dev
