@@ -65,6 +65,15 @@ PAIRS = [
 ]
 
 
+@pytest.fixture
+def hang_up_ends_the_process():
+    """SIGHUP as a terminal's programs have it: under nohup it is ignored, and stays so."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hang_up_ends_the_process")
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=name_of)
 def test_a_signal_ends_the_test_with_a_stop_that_no_other_one_interrupts(first, second, calls):
     calls.when_driven = lambda: send(first)
