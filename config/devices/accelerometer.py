@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import casadi as ca
 from pydantic import Field
 
-from granite.config.base import Name, NotNegative, Positive, Table
+from granite.config.base import NotNegative, Positive, Table
 from granite.config.coordinates import Coordinate
-from granite.config.devices.device import Device, repeat_chance
-from granite.config.errors import InputError
+from granite.config.devices.device import repeat_chance
+from granite.config.devices.root_sensor import RootSensor
 from granite.config.measurement import Bias, Measurement
-from granite.config.modules import Module
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
@@ -30,16 +29,12 @@ class AccelerometerErrors(Table):
     scale: Positive = 1.0  #: of measured over true values
 
 
-class Accelerometer(Device):
+class Accelerometer(RootSensor):
     """Two axes in the plane of the table; a value is the mean since the last one. The estimator finds the biases."""
 
-    role: ClassVar[Literal["sensor", "actuator"]] = "sensor"
-    usual_age_s: ClassVar[float] = 0.1
     #: an innovation is a force that the model does not have, which is what this sensor is for
     has_outliers: ClassVar[bool] = False
 
-    #: may be left out where one module floats
-    module: Name | None = None
     position_m: tuple[float, float]  #: of the sensor, in the frame of the root body
     angle_rad: float = 0.0  #: from the x axis of the root body to that of the sensor
     #: noise of a reading is this density times the root of the rate of the loop
@@ -61,10 +56,6 @@ class Accelerometer(Device):
     def noise_m_s2(self, bed: Testbed) -> float:
         """Of a reading (one sigma), without the steps of the converter."""
         return self.noise_m_s2_per_rthz / math.sqrt(bed.loop.period_s)
-
-    def mounted(self, bed: Testbed) -> Module:
-        """The module whose root body it is mounted on."""
-        return bed.floating_module(self.module)
 
     def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
         """Specific force along its x and y axes."""
@@ -88,10 +79,6 @@ class Accelerometer(Device):
         biases = tuple(Bias(i, self.bias_m_s2, self.bias_walk_m_s2_per_rts) for i in range(2))
         return Measurement(expected, (noise, noise), biases=biases, acceleration=a)
 
-    def modules(self, bed: Testbed) -> tuple[str, ...]:
-        """The one that it moves with."""
-        return (self.mounted(bed).name,)
-
     def repeats(self, bed: Testbed) -> tuple[float, ...]:
         """By its noise and converter."""
         if self.simulated.perfect:
@@ -103,13 +90,6 @@ class Accelerometer(Device):
         most = self.range_m_s2 - self.step_m_s2
         return ((-most, most),) * 2
 
-    def check(self, bed: Testbed) -> None:
-        """It is mounted on a floating planar module."""
-        module = self.mounted(bed)
-        if module.dimension != "planar":
-            problem = f"it moves with a {module.dimension} module"
-            raise InputError(problem, key="module", value=module.name, expected="a planar one")
-
     def describe(self, bed: Testbed) -> list[str]:
         """Body, place, noise and converter."""
         x, y = self.position_m
@@ -118,10 +98,6 @@ class Accelerometer(Device):
             f"{where}: noise {self.noise_m_s2_per_rthz:g} m/s2/rtHz, {self.converter_bits} bit over "
             f"+-{self.range_m_s2:g} m/s2"
         ]
-
-    def _root(self, bed: Testbed) -> str:
-        module = self.mounted(bed)
-        return bed.layout.name(module, module.root.name)
 
 
 def _turned(angle: ca.SX | float, vector: ca.SX) -> ca.SX:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from granite.config.base import Name, NotNegative, Positive, Table
+from granite.config.base import NotNegative, Positive, Table
 from granite.config.coordinates import Coordinate
-from granite.config.devices.device import Agreement, Device, repeat_chance
-from granite.config.errors import InputError
+from granite.config.devices.device import Agreement, repeat_chance
+from granite.config.devices.root_sensor import RootSensor
 from granite.config.measurement import Bias, Measurement
-from granite.config.modules import Module
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
@@ -35,14 +34,9 @@ class GyroErrors(Table):
     scale: Positive = 1.0
 
 
-class Gyro(Device):
+class Gyro(RootSensor):
     """A gyro behind a converter. The estimator finds its bias; its reading is also compared with the estimated rate."""
 
-    role: ClassVar[Literal["sensor", "actuator"]] = "sensor"
-    usual_age_s: ClassVar[float] = 0.1
-
-    #: may be left out where one module floats
-    module: Name | None = None
     noise_rad_s: NotNegative = 5e-4  #: noise of a reading, one sigma
     range_rad_s: Positive = 4.0  #: measuring range, either sign
     converter_bits: Annotated[int, Field(ge=8, le=32)] = 16  #: resolution of the converter over its range
@@ -60,24 +54,16 @@ class Gyro(Device):
         """Of the converter."""
         return 2 * self.range_rad_s / (1 << self.converter_bits)
 
-    def turned(self, bed: Testbed) -> Module:
-        """The module whose root body it is mounted on."""
-        return bed.floating_module(self.module)
-
     def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
         """The rate of the body about z."""
         return (Coordinate(f"{self._root(bed)}_gyro", "rad/s"),)
 
     def measurement(self, motion: Any) -> Measurement | None:
         """The rate of the heading, with a bias."""
-        heading = motion.layout.root_u(self.turned(motion.bed)).start + 2
+        heading = motion.layout.root_u(self.mounted(motion.bed)).start + 2
         noise = math.sqrt(self.noise_rad_s**2 + self.step_rad_s**2 / 12)
         bias = Bias(0, self.bias_rad_s, self.bias_walk_rad_s_per_rts)
         return Measurement(motion.u[heading], (noise,), biases=(bias,))
-
-    def modules(self, bed: Testbed) -> tuple[str, ...]:
-        """The one that it turns with."""
-        return (self.turned(bed).name,)
 
     def repeats(self, bed: Testbed) -> tuple[float, ...]:
         """By its noise and converter."""
@@ -95,18 +81,7 @@ class Gyro(Device):
         heading, most_bias = f"{self._root(bed)}_heading", _BIAS_SIGMA * self.bias_rad_s
         return (Agreement(self.signals(bed)[0].name, heading, self.disagreement_rad_s, most_bias),)
 
-    def check(self, bed: Testbed) -> None:
-        """It is mounted on a floating planar module."""
-        module = self.turned(bed)
-        if module.dimension != "planar":
-            problem = f"it turns with a {module.dimension} module"
-            raise InputError(problem, key="module", value=module.name, expected="a planar one")
-
     def describe(self, bed: Testbed) -> list[str]:
         """Body, noise and converter."""
         converter = f"{self.converter_bits} bit over +-{self.range_rad_s:g} rad/s"
         return [f"{self._root(bed)}: noise {self.noise_rad_s:g} rad/s, {converter}"]
-
-    def _root(self, bed: Testbed) -> str:
-        module = self.turned(bed)
-        return bed.layout.name(module, module.root.name)

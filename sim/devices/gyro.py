@@ -17,7 +17,7 @@ class SimulatedGyro(SampledSensor):
 
     def __init__(self, gyro: Gyro, plant: Plant, rng: np.random.Generator) -> None:
         self._table, n_u, self._period = gyro, len(plant.bed.velocities), plant.bed.loop.period_s
-        heading = plant.bed.layout.root_u(gyro.turned(plant.bed)).start + 2
+        heading = plant.bed.layout.root_u(gyro.mounted(plant.bed)).start + 2
         key = f"{gyro.model_dump_json()} {heading} {n_u}"
         super().__init__(plant, rng, 1, 1, key, lambda: _measurement(gyro, heading, n_u))
 
