@@ -8,7 +8,6 @@ In a testbed's file:
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
@@ -20,17 +19,14 @@ from granite.config.base import Angle, NotNegative
 from granite.config.devices.device import Device
 from granite.config.errors import InputError
 from granite.config.parts import PartTable
-from granite.config.records import Frame, Status, no_frame
+from granite.config.records import Frame, Status
 from granite.config.testbed import Testbed
 from granite.drivers.board.clock_map import ClockMap
-from granite.drivers.contract import Sensor
-from granite.drivers.link_history import LinkHistory
 from granite.drivers.pose_stream.message import PoseMessage
-from granite.drivers.pose_stream.sockets import Receiver, StreamReceiver, open_receiver
+from granite.drivers.pose_stream.sockets import StreamReceiver, open_receiver
+from granite.drivers.timed_stream import TimedStream
 
 _UNITS = ["m", "m", "rad"]
-#: messages that are read at one tick
-_MOST_READ = 64
 #: after this time without a message the stream may come from another address [s]
 _SENDER_LOST_S = 1.0
 #: a number that goes back by more than this is of a sender that was started again
@@ -71,21 +67,16 @@ class MocapOptions(PoseOptions):
     up: Literal["y", "z"] = "z"
 
 
-class PoseSensor(Sensor):
+class PoseSensor(TimedStream):
     """The pose of a body on the table: x [m], y [m], heading [rad], with the time of its exposure.
 
     A device that has them too, such as a camera, gets one standard deviation of each from the message, or those of its
     data sheet.
-
-    The sender's clock is mapped to the loop's: a message that is read at a tick arrived after the tick before, and was
-    sent `transport_s` earlier at most. These intervals bound the offset from both sides (`ClockMap`); the estimate is
-    their later end, because messages take much less than `transport_s`. A tick that is late may read a message that
-    was sent after its time, so its interval is longer by the delay.
     """
 
     def __init__(self, options: PoseOptions, body: str | None, name: str, bed: Testbed) -> None:
-        device = bed.devices[name]
-        assert isinstance(device, Device)
+        super().__init__(f"{options.kind.replace('_', ' ')} {name}", StreamCounts(), options.transport_s, name, bed)
+        device = self._device
         units = [signal.unit for signal in device.signals(bed)]
         if device.role != "sensor" or units not in (_UNITS, 2 * _UNITS):
             expected = "a device that measures x [m], y [m] and heading [rad], such as vision"
@@ -98,45 +89,15 @@ class PoseSensor(Sensor):
             self._deviation = noise[0], *noise
         self._options = options
         self._turn = math.cos(options.turn_rad), math.sin(options.turn_rad)
-        self._receiver: Receiver | None = None
-        self.counts, self.clock = StreamCounts(), ClockMap()
-        self._history = LinkHistory(f"{options.kind.replace('_', ' ')} {name}", self._numbers)
-        self._frame = no_frame(len(units))
         self._newest: PoseMessage | None = None
-        self._before: float | None = None
-        self._delay = 0.0
 
-    def close(self) -> None:
-        """Close the socket."""
-        if self._receiver is not None:
-            self._receiver.close()
-
-    @property
-    def link_history(self) -> LinkHistory:
-        """What the stream counted over time."""
-        return self._history
-
-    def note_delay(self, delay: float) -> None:
-        """Take down how late the tick is that reads next [s]."""
-        self._delay = delay
-
-    def read(self, t: float) -> Frame:
-        """The newest pose that has arrived."""
-        assert self._receiver is not None
-        before, self._before = self._before, t
-        for _ in range(_MOST_READ):  # not as long as some come: a flood would hold the tick
-            if (received := self._receiver.receive()) is None:
-                break
-            if before is None:
-                continue  # they waited since the socket was opened: when they came is not known
-            message = self._message(received)
-            if message is None or (message.is_tracked and not message.is_pose):
-                self.counts.malformed += 1
-            elif self._is_wanted(message):
-                self._note_time(before, t, message)
-                self._take(t, message)
-        self._history.note(t)
-        return self._frame
+    def _accept(self, before: float, now: float, received: bytes) -> None:
+        message = self._message(received)
+        if message is None or (message.is_tracked and not message.is_pose):
+            self.counts.malformed += 1
+        elif self._is_wanted(message):
+            self._note_time(before, now, round(message.sent * 1e6))
+            self._take(now, message)
 
     def _message(self, received: bytes) -> PoseMessage | None:
         """The pose of received bytes; None if they are no message."""
@@ -144,16 +105,6 @@ class PoseSensor(Sensor):
 
     def _note_sender(self) -> None:
         """Take down that the last message was one of the body."""
-
-    def _numbers(self) -> dict[str, float]:
-        clock = self.clock
-        return {
-            **dataclasses.asdict(self.counts),
-            "clock_offset_s": clock.offset_s,
-            "clock_uncertainty_s": clock.uncertainty_s,
-            "clock_drift": clock.drift,
-            "clock_jumps": clock.jumps,
-        }
 
     def _is_wanted(self, message: PoseMessage) -> bool:
         """Whether it is a newer pose of the body; counts it otherwise."""
@@ -181,11 +132,6 @@ class PoseSensor(Sensor):
             counts.untracked += 1
         return message.is_tracked
 
-    def _note_time(self, before: float, t: float, message: PoseMessage) -> None:
-        """Bound the offset of the clocks by a message that arrived between two ticks, unless it was late."""
-        if not self.clock.update(before - self._options.transport_s, t + self._delay, round(message.sent * 1e6)):
-            self.counts.late += 1
-
     def _take(self, now: float, message: PoseMessage) -> None:
         (x, y, _), (c, s), (x0, y0) = message.position, self._turn, self._options.origin_m
         heading = message.heading + self._options.turn_rad
@@ -193,10 +139,7 @@ class PoseSensor(Sensor):
         if last.number:  # a heading within a half turn, continued over it
             turns = (last.values.item(2) - heading) / math.tau
             heading += math.tau * round(turns) if math.isfinite(turns) else 0.0
-        # It may have come after the time of a tick that is late: not from the future, as far as the tick is concerned.
-        t = min(self.clock.latest(round(message.exposed * 1e6)), now)
-        if last.number:
-            t = max(t, last.t)  # the estimate of the clock improves, and never turns time back by that
+        t = self._time_of(round(message.exposed * 1e6), now)
         values = np.array([x0 + c * x - s * y, y0 + s * x + c * y, heading])
         if self._deviation:
             dx, dy, turn = message.deviation or self._deviation
