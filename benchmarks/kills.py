@@ -87,7 +87,7 @@ KILLS = (
 
 
 @dataclass(frozen=True)
-class Found:
+class KillOutcome:
     """The log after a kill."""
 
     kill: Kill
@@ -99,7 +99,7 @@ class Found:
     loss_s: float
 
 
-def kill_once(kill: Kill, mode: str, after_s: float, folder: Path) -> Found:
+def kill_once(kill: Kill, mode: str, after_s: float, folder: Path) -> KillOutcome:
     """Start a run, kill after a time, and read the log."""
     log, notes_file = folder / "run.mcap", folder / "notes"
     with open(notes_file, "wb") as file:
@@ -128,14 +128,14 @@ def kill_once(kill: Kill, mode: str, after_s: float, folder: Path) -> Found:
     try:
         recorded = read_log(log)
     except InputError:
-        return Found(kill, mode, False, False, None, 0, at - float(notes[1]))
+        return KillOutcome(kill, mode, False, False, None, 0, at - float(notes[1]))
     rows = len(recorded.rows)
     loss = at - float(notes[1 + rows]) if rows < put else 0.0
     ended = recorded.summary["ended"] if recorded.summary else None
-    return Found(kill, mode, True, recorded.complete, ended, rows, loss)
+    return KillOutcome(kill, mode, True, recorded.complete, ended, rows, loss)
 
 
-def kill_many(n: int, seed: int) -> Iterator[Found]:
+def kill_many(n: int, seed: int) -> Iterator[KillOutcome]:
     """Kills in turn, at random moments in the first seconds of a run."""
     rng = random.Random(seed)
     for i in range(n):
@@ -144,7 +144,7 @@ def kill_many(n: int, seed: int) -> Iterator[Found]:
             yield kill_once(KILLS[i % len(KILLS)], mode, rng.uniform(0.2, 3.0), Path(folder))
 
 
-def is_right(found: Found) -> bool:
+def is_right(found: KillOutcome) -> bool:
     """Whether the log is as promised; until the first flush there may be no row to read."""
     is_whole = found.complete == (None not in found.kill.ends) and found.ended in found.kill.ends
     return found.loss_s <= PROMISE_S and (is_whole or not found.readable)

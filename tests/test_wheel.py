@@ -36,8 +36,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
             target.write_bytes((ROOT / file).read_bytes())
     pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet", "--wheel-dir", folder, folder / "source"]
     run(*pip, cwd=folder)
-    [found] = folder.glob("*.whl")
-    return found
+    [wheel_file] = folder.glob("*.whl")
+    return wheel_file
 
 
 @pytest.fixture(scope="module")

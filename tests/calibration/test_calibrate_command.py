@@ -64,9 +64,9 @@ def test_a_simulated_calibration_says_each_step_and_writes_file_and_plot(granite
 
 def test_a_testbed_takes_the_values_and_its_log_contains_the_file(calibrated):
     bed = package.load("free-flyer", [f"{KEY}={FILE}", "loop.duration_s=0.05"])
-    found = {value["key"]: value["value"] for value in tomllib.loads(Path(FILE).read_text())["values"]}
+    numbers = {value["key"]: value["value"] for value in tomllib.loads(Path(FILE).read_text())["values"]}
     response = bed.devices["joint_sensors"].response["elbow"]
-    assert response.scale == found["devices.joint_sensors.response.elbow.scale"]
+    assert response.scale == numbers["devices.joint_sensors.response.elbow.scale"]
     stored = from_json(to_json(bed)).devices["joint_sensors"].calibration[0]  # as in a log
     assert (stored.date, stored.samples, len(stored.values)) == (DAY, 22, 6)
     # A value that is typed replaces the calibrated one.

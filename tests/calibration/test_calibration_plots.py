@@ -11,8 +11,10 @@ rng = np.random.default_rng(1)
 
 @pytest.mark.parametrize(("signals", "rows"), [(1, 1), (6, 6), (7, 4), (14, 5)])
 def test_every_signal_has_a_panel_of_the_same_width(signals, rows):
-    found = [Residuals(f"s{i}", "time [s]", np.arange(200.0), rng.standard_normal(200), "N") for i in range(signals)]
-    figure = build_figure(tuple(found), "a calibration")
+    residuals = [
+        Residuals(f"s{i}", "time [s]", np.arange(200.0), rng.standard_normal(200), "N") for i in range(signals)
+    ]
+    figure = build_figure(tuple(residuals), "a calibration")
     panels = [axes for axes in figure.axes if axes.get_title(loc="left")]
     assert {axes.get_title(loc="left") for axes in panels} == {f"s{i}" for i in range(signals)}
     assert len({axes.get_xlim() for axes in panels}) == 1

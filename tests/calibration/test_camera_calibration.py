@@ -84,10 +84,10 @@ def typing(granite, monkeypatch):
 
 
 def test_a_simulated_camera_is_recovered_within_its_stated_uncertainty():
-    found = [repeat(CameraProcedure(small()), seed) for seed in (1, 2, 3)]
-    assert all(each.level < 0.999 for each in found)
-    assert max(each.level for each in found) > 0.05
-    assert all((np.abs(each.fit.values - each.truth) < each.fit.expanded).all() for each in found)
+    results = [repeat(CameraProcedure(small()), seed) for seed in (1, 2, 3)]
+    assert all(each.level < 0.999 for each in results)
+    assert max(each.level for each in results) > 0.05
+    assert all((np.abs(each.fit.values - each.truth) < each.fit.expanded).all() for each in results)
 
 
 def test_the_command_says_each_step_and_a_calibrated_camera_measures_the_true_pose(granite, tmp_path):
@@ -121,9 +121,9 @@ def test_pictures_of_a_folder_calibrate_a_real_camera(typing, pictures):
     assert said.code == 0, said.err
     content = tomllib.loads(Path(FILE).read_text())
     assert (content["simulated"], content["samples"]) == (False, 4 * 42)
-    found = small(f"devices.vision.calibration={FILE}").devices["vision"].calibrated
+    calibration = small(f"devices.vision.calibration={FILE}").devices["vision"].calibrated
     assert largest_error(small().devices["vision"].calibrated, truth) > 5e-3
-    assert largest_error(found, truth) < 1.5e-3
+    assert largest_error(calibration, truth) < 1.5e-3
 
 
 def test_a_picture_without_the_plate_is_repeated_at_a_terminal(typing, pictures, monkeypatch):
@@ -185,7 +185,7 @@ def test_too_few_dots_are_refused():
 def test_a_checkerboard_calibrates_as_well():
     pytest.importorskip("cv2")
     procedure = CameraProcedure(small("devices.vision.plate.pattern=checkerboard"))
-    found = repeat(procedure, 2)
-    keys = [number.key for number in found.fit.numbers]
-    values, truth = (dict(zip(keys, numbers, strict=True)) for numbers in (found.fit.values, found.truth))
+    result = repeat(procedure, 2)
+    keys = [number.key for number in result.fit.numbers]
+    values, truth = (dict(zip(keys, numbers, strict=True)) for numbers in (result.fit.values, result.truth))
     assert largest_error(view_with(values), truth) < 2e-3

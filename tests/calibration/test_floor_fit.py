@@ -95,10 +95,10 @@ def test_a_surveyed_floor_costs_no_error() -> None:
     flown = load("free-flyer", [WAVES, "seed=7", "safety.monitor.disturbance_thrust_ratio=0.9"])
     worst = []
     for one in (flown, flown.with_changes({"floor": floor}), flown.with_changes({"simulation.table.waves": []})):
-        found = simulate_in_memory(one)
-        assert found.summary["ended"] == "completed"
+        log = simulate_in_memory(one)
+        assert log.summary["ended"] == "completed"
         position = ["base_x_m", "base_y_m"]
-        errors = [found["/truth"][key][1000:] - found["/reference"][key][1000:] for key in position]
+        errors = [log["/truth"][key][1000:] - log["/reference"][key][1000:] for key in position]
         worst.append(float(np.sqrt(np.square(errors).mean())))
     without, mapped, level = worst
     assert mapped - level < 0.5 * (without - level)

@@ -15,14 +15,14 @@ rng = np.random.default_rng(3)
 
 @pytest.mark.slow
 def test_delays_of_sensor_and_valves_are_recovered():
-    found = repeat(LatencyProcedure(granite.load("free-flyer")), 2)
-    assert [number.key for number in found.fit.numbers] == [
+    result = repeat(LatencyProcedure(granite.load("free-flyer")), 2)
+    assert [number.key for number in result.fit.numbers] == [
         "devices.vision.latency_s",
         "devices.thrusters.valve.delay_s",
     ]
-    assert found.level < 0.999
-    assert (found.fit.deviation < (3e-4, 6e-4)).all()
-    assert abs(found.truth[0] - 0.035) > 5e-3  # the file is wrong by much more
+    assert result.level < 0.999
+    assert (result.fit.deviation < (3e-4, 6e-4)).all()
+    assert abs(result.truth[0] - 0.035) > 5e-3  # the file is wrong by much more
 
 
 def test_the_time_that_a_driver_writes_on_a_pose_does_not_matter():
@@ -60,8 +60,8 @@ def test_openings_turn_a_body_as_their_double_integral_says():
     heading = 0.1 + 0.02 * t + np.cumsum(np.cumsum(turn)) * fine**2
     model = TurnedHeading(SeenHeading(t + latency, heading), times, sides, rise, np.array([latency, delay]))
     own = np.array([0.1, 0.02, 0.0, 0.3, -0.01, -0.25, 0.008])
-    found = model.headings(np.array([latency, delay]), own) + 0.02 * latency
-    np.testing.assert_allclose(found, heading, atol=3e-4)
+    headings = model.headings(np.array([latency, delay]), own) + 0.02 * latency
+    np.testing.assert_allclose(headings, heading, atol=3e-4)
     own[0] += 0.02 * latency
     assert model.start == pytest.approx(own, abs=5e-3)
 

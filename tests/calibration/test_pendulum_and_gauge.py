@@ -28,8 +28,8 @@ def test_errors_of_an_inertia_have_the_stated_spread():
             return SwungBody(mass, inertia if is_known else None, period, deviation)
 
         bodies = [swung(0.0, 0.0), swung(0.8, 0.01), swung(2.0, 0.05), swung(1.3, 0.03, False)]
-        [found], covariance = fit_pendulum(bodies, plate_mass, weighed)
-        sigmas.append((found - 0.03) / np.sqrt(covariance[0, 0]))
+        [inertia], covariance = fit_pendulum(bodies, plate_mass, weighed)
+        sigmas.append((inertia - 0.03) / np.sqrt(covariance[0, 0]))
     assert np.std(sigmas) == pytest.approx(1.0, abs=0.1)
     assert abs(np.mean(sigmas)) < 0.15
 
@@ -39,9 +39,9 @@ def test_errors_of_a_cross_talk_matrix_have_the_stated_spread():
     loads = rng.uniform(-10, 10, (12, 2))
     spreads = []
     for _ in range(300):
-        found = gauge(loads, loads @ matrix.T + 0.3 + 0.02 * rng.standard_normal((12, 2)))
+        matrix_fit = gauge(loads, loads @ matrix.T + 0.3 + 0.02 * rng.standard_normal((12, 2)))
         true = np.column_stack(([0.3, 0.3], matrix, [0.0, 0.0])).ravel()
-        spreads.append(found.distance(true) / len(true) * (found.freedom - 2) / found.freedom)
+        spreads.append(matrix_fit.distance(true) / len(true) * (matrix_fit.freedom - 2) / matrix_fit.freedom)
     assert np.mean(spreads) == pytest.approx(1.0, abs=0.12)
 
 

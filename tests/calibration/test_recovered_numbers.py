@@ -86,10 +86,10 @@ def test_dead_and_swapped_valves_are_named():
         "swapped: the command of r3 opens r1",
     ]
     assert fit.notes[1].startswith("dead: r2 gave")
-    found = {number.key: value for number, value in zip(fit.numbers, fit.values, strict=True)}
-    assert f"{key}.r2.thrust_n" not in found
+    numbers = {number.key: value for number, value in zip(fit.numbers, fit.values, strict=True)}
+    assert f"{key}.r2.thrust_n" not in numbers
     # Thrusts are those of the nozzles: the drawn thrust of the unit `r1` of the plant is that of the nozzle r3.
-    assert found[f"{key}.r3.thrust_n"] == pytest.approx(operator.truth[f"{key}.r1.thrust_n"], abs=0.003)
+    assert numbers[f"{key}.r3.thrust_n"] == pytest.approx(operator.truth[f"{key}.r1.thrust_n"], abs=0.003)
 
 
 @pytest.mark.slow
@@ -104,9 +104,9 @@ def test_a_motor_whose_joint_is_blocked_is_refused():
 @pytest.mark.slow
 def test_the_inertia_of_a_part_on_the_pendulum_is_recovered():
     pendulum = find_procedure("inertia", granite.load("free-flyer"), "upper_arm")
-    found = [repeat(pendulum, seed) for seed in range(1, 9)]
-    assert max(each.level for each in found) < 0.999
-    assert all(each.fit.deviation[0] < 3e-4 * each.truth[0] for each in found)
+    results = [repeat(pendulum, seed) for seed in range(1, 9)]
+    assert max(each.level for each in results) < 0.999
+    assert all(each.fit.deviation[0] < 3e-4 * each.truth[0] for each in results)
 
 
 def test_an_expanded_uncertainty_is_that_of_student_for_one_number():
@@ -154,5 +154,5 @@ def test_pulses_open_valves_as_the_response_of_the_plant_says():
     for at, opening in zip(t, commanded, strict=True):
         bank.command(at, np.array([opening]))
         means.append(bank.mean_opening(at, at + 1e-3)[0])
-    found = mean_openings(t, 1e-3, *pulses_of(t, commanded), np.array([0.0043, 0.0027, 0.0101]))
-    np.testing.assert_allclose(found, means[:-1], atol=1e-9)
+    openings = mean_openings(t, 1e-3, *pulses_of(t, commanded), np.array([0.0043, 0.0027, 0.0101]))
+    np.testing.assert_allclose(openings, means[:-1], atol=1e-9)

@@ -407,8 +407,8 @@ def test_an_exception_in_a_law_of_ones_own_is_named_with_its_line_and_has_a_code
 ):
     file = tmp_path / "laws.py"
     file.write_text(OWN_LAWS)
-    found = granite("sim", "free-flyer", "--set", f"controller.law=laws.py:{law}", "--out", "a.mcap")
-    assert said.format(file) in assert_one_sentence(found, OWN_CODE)
+    answer = granite("sim", "free-flyer", "--set", f"controller.law=laws.py:{law}", "--out", "a.mcap")
+    assert said.format(file) in assert_one_sentence(answer, OWN_CODE)
     assert "in your law, laws.py:" in " ".join(granite("info", "a.mcap").out.split())
 
 
@@ -536,8 +536,8 @@ def test_a_log_that_is_cut_is_replayed_up_to_the_cut(granite, recorded, tmp_path
         f"identical to the bit: 200 ticks, {200 * compared} values",
         "the log is truncated: it was replayed up to its last complete row",
     ]
-    found = granite("replay", "cut.mcap", "--json").json
-    assert (found["complete"], found["identical"], found["ticks"]) == (False, True, 200)
+    replayed = granite("replay", "cut.mcap", "--json").json
+    assert (replayed["complete"], replayed["identical"], replayed["ticks"]) == (False, True, 200)
     assert granite("plot", "cut.mcap").code == FAULT
 
 

@@ -95,14 +95,14 @@ def test_what_is_no_log_is_named_with_why_and_a_cut_one_as_cut(granite, logs):
 
 
 def test_runs_are_json_for_scripts(granite, logs):
-    found = {Path(run["log"]).stem: run for run in granite("runs", logs, "--json").json}
-    assert len(found) == 8
-    assert found["stiffer"]["changes"] == STIFFER
-    assert (found["plain"]["ended"], found["cut"]["ended"]) == ("completed", "cut")
-    assert found["plain"]["duration_s"] == 1.5
-    assert set(found["plain"]["final_error"]) == {"m", "rad"}
-    assert found["open"]["final_error"] == {}
-    assert "is empty" in found["empty"]["not_readable"]
+    runs = {Path(run["log"]).stem: run for run in granite("runs", logs, "--json").json}
+    assert len(runs) == 8
+    assert runs["stiffer"]["changes"] == STIFFER
+    assert (runs["plain"]["ended"], runs["cut"]["ended"]) == ("completed", "cut")
+    assert runs["plain"]["duration_s"] == 1.5
+    assert set(runs["plain"]["final_error"]) == {"m", "rad"}
+    assert runs["open"]["final_error"] == {}
+    assert "is empty" in runs["empty"]["not_readable"]
 
 
 def test_a_folder_that_is_not_there_is_refused_and_an_empty_one_is_not(granite, tmp_path):
@@ -125,13 +125,13 @@ def test_a_comparison_names_the_keys_that_differ_with_both_values(granite, logs)
 
 def test_a_comparison_is_json_for_scripts(granite, logs):
     files = [logs / f"{name}.mcap" for name in ("plain", "stiffer", "real", "cut", "open")]
-    found = granite("compare", *files, "--json").json
-    runs = found["runs"]
+    comparison = granite("compare", *files, "--json").json
+    runs = comparison["runs"]
     assert [run["ended"] for run in runs.values()] == ["completed"] * 3 + ["cut", "completed"]
     assert "timing" in runs["C"]
     assert "timing" not in runs["A"]
     assert runs["A"]["tracking_error"]["base_x"]["rms"] > 0
-    assert found["differences"]["loop.duration_s"] == {"A": 1.5, "B": 1.5, "C": 0.3, "D": 8.0, "E": 0.1}
+    assert comparison["differences"]["loop.duration_s"] == {"A": 1.5, "B": 1.5, "C": 0.3, "D": 8.0, "E": 0.1}
     only = granite("compare", *files[:2], "--json").json["differences"]
     gains = load("free-flyer").control.law.gains["base"]
     assert only == {"controller.law.gains.base.stiffness_1_s2": {"A": gains.stiffness_1_s2, "B": 1.44}}

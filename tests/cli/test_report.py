@@ -125,14 +125,14 @@ def test_in_a_pipe_there_are_no_control_characters_and_without_colour_no_colour(
 
 
 def test_a_replay_says_where_it_differs_where_it_ended_and_that_the_log_is_cut():
-    found = Difference(150, 0.75, "/command", "elbow_torque_n_m", 0.1, 0.30000000000000004)
-    assert list(replay_lines(Replay(151, 1510, found, None), True)) == [
+    difference = Difference(150, 0.75, "/command", "elbow_torque_n_m", 0.1, 0.30000000000000004)
+    assert list(replay_lines(Replay(151, 1510, difference, None), True)) == [
         "first difference at tick 150 (t = 0.750000 s): /command elbow_torque_n_m was 0.1, is now 0.30000000000000004"
     ]
     assert list(replay_lines(Replay(100, 1000, None, None), True)) == ["identical to the bit: 100 ticks, 1000 values"]
     assert "after tick 99" in list(replay_lines(Replay(100, 1000, None, 99), True))[1]
     assert "is truncated" in list(replay_lines(Replay(100, 1000, None, None), False))[1]
-    assert "is truncated" in list(replay_lines(Replay(151, 1510, found, None), False))[1]
+    assert "is truncated" in list(replay_lines(Replay(151, 1510, difference, None), False))[1]
     assert list(replay_lines(Replay(0, 0, None, -1), True)) == [
         "nothing replayed: the first rows of the run are missing in the log"
     ]

@@ -94,22 +94,22 @@ def bed(**more: Any) -> Bed:
 
 
 def test_what_has_actuators_is_controlled() -> None:
-    found = bed()
-    assert [m.name for m in found.controlled] == ["boat"]
-    assert found.known.u == {"boat": slice(0, 4)}
-    assert found.layout.u["boat"] == slice(1, 5)
+    testbed = bed()
+    assert [m.name for m in testbed.controlled] == ["boat"]
+    assert testbed.known.u == {"boat": slice(0, 4)}
+    assert testbed.layout.u["boat"] == slice(1, 5)
 
 
 def test_known_objects_stand_behind_what_is_controlled() -> None:
-    found = bed(controller={"modules": ["reed", "boat"], "objects": ["arm"]})
-    assert list(found.known.u.values()) == [slice(0, 6), slice(6, 10), slice(10, 11)]
-    assert list(found.known.u) == ["reed", "boat", "arm"]
-    assert found.known.joints == ("reed_hip", "boat_hip", "arm_hip")
+    testbed = bed(controller={"modules": ["reed", "boat"], "objects": ["arm"]})
+    assert list(testbed.known.u.values()) == [slice(0, 6), slice(6, 10), slice(10, 11)]
+    assert list(testbed.known.u) == ["reed", "boat", "arm"]
+    assert testbed.known.joints == ("reed_hip", "boat_hip", "arm_hip")
 
 
 def test_names_are_the_same_whether_a_module_is_known_or_not() -> None:
-    found = bed()
-    assert {c.name for c in found.known.positions} <= {c.name for c in found.positions}
+    testbed = bed()
+    assert {c.name for c in testbed.known.positions} <= {c.name for c in testbed.positions}
 
 
 def test_an_actuator_on_a_module_that_is_not_controlled_is_refused() -> None:
@@ -118,21 +118,21 @@ def test_an_actuator_on_a_module_that_is_not_controlled_is_refused() -> None:
 
 
 def test_a_module_must_be_named_where_several_float() -> None:
-    found = bed()
+    testbed = bed()
     with pytest.raises(InputError) as refusal:
-        found.floating_module(None)
+        testbed.floating_module(None)
     assert (refusal.value.key, refusal.value.problem) == ("module", "2 modules float")
     assert "boat, reed" in refusal.value.expected
     with pytest.raises(InputError, match="no module of that name floats"):
-        found.floating_module("arm")
-    assert found.floating_module("reed").name == "reed"
+        testbed.floating_module("arm")
+    assert testbed.floating_module("reed").name == "reed"
 
 
 def test_a_copy_has_the_layout_of_its_own_modules() -> None:
-    found = load("free-flyer")
-    assert len(found.positions) == 5
-    assert len(found.model_copy(update={"modules": PLANAR}).positions) == 11
-    assert len(found.positions) == 5
+    testbed = load("free-flyer")
+    assert len(testbed.positions) == 5
+    assert len(testbed.model_copy(update={"modules": PLANAR}).positions) == 11
+    assert len(testbed.positions) == 5
 
 
 def test_what_is_named_starts_there_and_the_rest_at_zero() -> None:

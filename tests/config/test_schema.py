@@ -79,8 +79,8 @@ def validator() -> Any:
 
 @pytest.mark.parametrize("path", [*PRESETS, *ROBOTS], ids=lambda path: path.stem)
 def test_every_preset_is_valid(validator, path):
-    found = validator.iter_errors(tomllib.loads(path.read_text()))
-    assert [f"{list(error.absolute_path)}: {error.message}" for error in found] == []
+    complaints = validator.iter_errors(tomllib.loads(path.read_text()))
+    assert [f"{list(error.absolute_path)}: {error.message}" for error in complaints] == []
 
 
 def misspelt_key(bed: dict[str, Any]) -> None:

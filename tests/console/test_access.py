@@ -18,8 +18,8 @@ PAGE = Path(__file__).parents[2] / "console" / "page"
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("runs")) as found:
-        yield found
+    with serving(tmp_path_factory.mktemp("runs")) as server:
+        yield server
 
 
 def test_the_page_needs_no_session_and_everything_else_does(served: Served):

@@ -33,7 +33,7 @@ def console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[s
 
 def descendants(pid: int) -> list[int]:
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(found for child in children for found in descendants(int(child)))]
+    return [pid, *(descendant for child in children for descendant in descendants(int(child)))]
 
 
 def mode_of(operator: Operator) -> str:

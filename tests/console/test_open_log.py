@@ -71,12 +71,12 @@ def test_extremes_of_any_batches_are_those_of_the_rows(log, lengths, most):
     """Also where blocks are joined because they are too many, and after they were packed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extremes, "MOST", most)
-        found = ExtremesOfRows(log.channels)
+        collector = ExtremesOfRows(log.channels)
         rows = log.rows[: sum(lengths)]
         for batch in np.split(rows, np.cumsum(lengths)[:-1]):
             if len(batch):
-                found.add(batch)
-        result = found.result()
+                collector.add(batch)
+        result = collector.result()
         again = Extremes.unpacked(result.packed(), log.channels.width)
     assert len(result.t) <= most
     assert again.block % 64 == 0
@@ -90,9 +90,9 @@ def test_extremes_of_any_batches_are_those_of_the_rows(log, lengths, most):
 
 @pytest.mark.parametrize("at", [0, 4, 8, 12, 16, 40, -1])
 def test_damaged_extremes_are_not_used(log: Log, at: int):
-    found = ExtremesOfRows(log.channels)
-    found.add(log.rows[:200])
-    packed = bytearray(found.result().packed())
+    collector = ExtremesOfRows(log.channels)
+    collector.add(log.rows[:200])
+    packed = bytearray(collector.result().packed())
     packed[at] ^= 0xFF
     damaged = Extremes.unpacked(bytes(packed), log.channels.width)
     assert damaged is None or at in (40, -1)  # the checksum of the attachment finds the others
@@ -163,8 +163,8 @@ def test_rows_between_two_are_those_of_the_whole(folder: Path, kept: int, monkey
 
 @pytest.fixture(scope="module")
 def served(folder: Path) -> Iterator[Served]:
-    with serving(folder) as found:
-        yield found
+    with serving(folder) as server:
+        yield server
 
 
 def test_a_log_is_listed_opened_and_read_by_the_page(served: Served, folder: Path, opened: OpenLog):

@@ -343,12 +343,12 @@ def test_nothing_is_cut_or_overlaps_and_all_is_readable(browser, served, tmp_pat
             page.click("#list li")
             until(lambda: page.evaluate("() => granite.logs.frames?.length") == 1)
         time.sleep(0.5)
-        found = page.evaluate(LOOK)
-        assert found["cut"] == [], tab
-        assert found["overlapping"] == [], tab
-        assert found["pale"] == [], tab
+        layout = page.evaluate(LOOK)
+        assert layout["cut"] == [], tab
+        assert layout["overlapping"] == [], tab
+        assert layout["pale"] == [], tab
         if size[0] < 1000:
-            assert found["small"] == [], tab
+            assert layout["small"] == [], tab
     # Everything is reached by the keyboard.
     page.click("[data-tab=live]")
     page.evaluate("() => document.activeElement.blur()")

@@ -64,10 +64,10 @@ def test_beside_a_run_nothing_is_cut_and_all_is_reached_by_keyboard(browser, ser
         until(lambda: pages[0].is_visible("#goals-card"))
         for page in pages:
             page.bring_to_front()
-            found = page.evaluate(LOOK)
-            assert (found["cut"], found["overlapping"], found["pale"]) == ([], [], [])
+            layout = page.evaluate(LOOK)
+            assert (layout["cut"], layout["overlapping"], layout["pale"]) == ([], [], [])
             if size[0] < 1000:
-                assert found["small"] == []
+                assert layout["small"] == []
         # Every part that can be used now gets the focus, and the next one by Tab.
         page = pages[0]
         page.bring_to_front()

@@ -79,9 +79,9 @@ def test_joints_get_their_acceleration_with_the_thrust_that_really_comes(flexibl
     driven, missed = controls.model.driven, 0.0
     for k, (q, u, q_ref) in enumerate(states(20, controls.model.n)):
         command, demanded = controls.command(q, u, q_ref, t=k * PERIOD)
-        found = controls.acceleration(q, u, command)
-        np.testing.assert_allclose(found[driven], demanded[driven], atol=1e-8)
-        missed = max(missed, np.abs(found - demanded)[[0, 1, 2]].max())
+        acceleration = controls.acceleration(q, u, command)
+        np.testing.assert_allclose(acceleration[driven], demanded[driven], atol=1e-8)
+        missed = max(missed, np.abs(acceleration - demanded)[[0, 1, 2]].max())
     assert missed > 0.01  # the valves never give the base what was asked for
 
 

@@ -14,8 +14,8 @@ from tests.support.flights import fly
 def test_the_force_of_a_slope_is_found_without_winding_up():
     flight = fly("simulation.table.tilt_g=3e-4", "simulation.table.tilt_direction_rad=0.0")
     weight = 52.0 * 9.80665
-    found = flight.of("/state", "disturbance")[-200:, 0].mean()
-    assert found == pytest.approx(3e-4 * weight, rel=0.15)
+    force = flight.of("/state", "disturbance")[-200:, 0].mean()
+    assert force == pytest.approx(3e-4 * weight, rel=0.15)
     assert flight.ended == "completed"
     assert flight.error_m < 1e-3
     assert flight.error_rad < 2e-3

@@ -76,9 +76,9 @@ def test_offsets_of_a_fixed_arm_are_found_too() -> None:
     bed = load("fixed-dual-arm/pick-and-place", changes)
     hand = Hand(bed, "left")
     known = [c.name for c in bed.known.positions]
-    found = hand.q[-1] - hand.true_q[-1]
+    difference = hand.q[-1] - hand.true_q[-1]
     for joint, offset in offsets.items():
-        assert abs(found[known.index(joint)]) < 3e-4
+        assert abs(difference[known.index(joint)]) < 3e-4
         signal = [c.name for device in bed.sensors.values() for c in device.signals(bed)].index(f"{joint}_angle")
         assert hand.bias[signal] == pytest.approx(offset, abs=3e-4)
     assert np.sqrt(hand.estimate) < 2e-4

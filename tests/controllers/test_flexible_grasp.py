@@ -36,12 +36,12 @@ def test_torques_and_elastic_accelerations_are_those_of_one_dense_solve(model: C
     tip, held, dynamics = model.point("left", "tip"), model.point("object", "left"), model.dynamics["left"]
     motion = held.jacobian[:2, :] @ demanded + held.drift[:2] - tip.drift[:2]
     given, names = [model.q, model.u, demanded], ("free_torque", "torque_map", "free_elastic", "elastic_map")
-    found = ca.Function("found", given, [ca.densify(getattr(grasp, name)) for name in names])
+    solve = ca.Function("found", given, [ca.densify(getattr(grasp, name)) for name in names])
     terms = ca.Function("terms", given, [dynamics.mass_matrix, dynamics.bias, tip.jacobian[:2, :], motion])
     start = bed.simulation.initial
     q = np.array([start.get(c.key, 1e-3) for c in model.layout.positions])
     at = q, 0.1 * rng.normal(size=model.n), rng.normal(size=3)
-    free_torque, torque_map, free_elastic, elastic_map = (x.full() for x in found(*at))
+    free_torque, torque_map, free_elastic, elastic_map = (x.full() for x in solve(*at))
     M, h, J, wanted = (x.full() for x in terms(*at))
     # Unknowns: two joint accelerations, one elastic acceleration, two torques.
     A = np.block([[M, -np.eye(3, 2)], [J, np.zeros((2, 2))]])

@@ -72,8 +72,8 @@ def test_quintics_between_knots_are_exact_for_quintics():
 def test_a_file_is_followed_from_the_estimate_with_continuous_acceleration(tmp_path):
     q = START + np.array([0.01, 0.0, 0.2, 0.0, 0.0])
     times = np.arange(0.0, 45.0, 0.005)
-    found = reference(bed_of(slow_sine(tmp_path)), times, q)
-    x, u, a = (np.array([getattr(r, part) for r in found]) for part in ("q", "u", "a"))
+    path = reference(bed_of(slow_sine(tmp_path)), times, q)
+    x, u, a = (np.array([getattr(r, part) for r in path]) for part in ("q", "u", "a"))
     assert (x[0] == q).all()
     assert (u[0] == 0).all()
     np.testing.assert_allclose(np.diff(x, axis=0), 0.005 * (u[1:] + u[:-1]) / 2, atol=1e-6)
@@ -83,7 +83,7 @@ def test_a_file_is_followed_from_the_estimate_with_continuous_acceleration(tmp_p
     wanted = 1.0 + 0.2 * (1 - np.cos(2 * np.pi * np.clip(times - 2.0, 0, 40) / 40))
     assert np.abs(x[:, 0] - wanted)[times >= 2.0].max() < 1e-3
     assert (x[:, 1:] == q[1:]).all()
-    assert [r.done for r in found].index(True) == pytest.approx(42.0 / 0.005, abs=1)
+    assert [r.done for r in path].index(True) == pytest.approx(42.0 / 0.005, abs=1)
 
 
 def test_given_rates_and_accelerations_are_used(tmp_path):
@@ -115,8 +115,8 @@ def test_a_log_replays_without_the_file(tmp_path):
     bed = bed_of(file, "loop.duration_s=1.0")
     record(bed, tmp_path / "run.mcap", realtime=False)
     file.unlink()
-    found = replay(read_log(tmp_path / "run.mcap"))
-    assert (found.ticks, found.first, found.gap) == (200, None, None)
+    replayed = replay(read_log(tmp_path / "run.mcap"))
+    assert (replayed.ticks, replayed.first, replayed.gap) == (200, None, None)
 
 
 def test_the_run_follows_the_path(tmp_path):
@@ -133,7 +133,7 @@ def test_the_compiled_form_has_the_bits_of_the_python_form(tmp_path):
     t = np.linspace(0.0, 1.0, 5)
     rows = zip(t + 3.0, 1 + 0.001 * t, 0.4 - 0.01 * t**2, strict=True)
     file = csv_of(tmp_path, "t_s,base_x_m,shoulder_rad", *rows)
-    bed, found = bed_of(file, "behaviour.approach_s=0.5", "behaviour.check_moves=false", "loop.duration_s=2.0"), []
+    bed, references = bed_of(file, "behaviour.approach_s=0.5", "behaviour.check_moves=false", "loop.duration_s=2.0"), []
     for compiled in (True, False):
         run = Run(bed)
         if not compiled:
@@ -142,9 +142,9 @@ def test_the_compiled_form_has_the_bits_of_the_python_form(tmp_path):
         memory = Memory(run.channels, run.ticks)
         run.execute(VirtualClock(), memory)
         columns = [run.channels.columns("/reference", part) for part in ("q", "u", "a", "done")]
-        found.append(np.hstack([memory.rows[:, column].reshape(run.ticks, -1) for column in columns]))
-    assert found[0].tobytes() == found[1].tobytes()
-    assert found[0][-1, -1] == 1.0
+        references.append(np.hstack([memory.rows[:, column].reshape(run.ticks, -1) for column in columns]))
+    assert references[0].tobytes() == references[1].tobytes()
+    assert references[0][-1, -1] == 1.0
 
 
 def test_a_path_that_is_too_fast_is_refused_with_its_least_duration_or_stretched(tmp_path):

@@ -34,8 +34,8 @@ def distribution(name: str) -> ForceDistribution:
 
 @cache
 def _distribution(name: str, _: str) -> ForceDistribution:
-    found = next(case for case in CASES if case.name == name)
-    return ForceDistribution(found.table, found.shape)
+    chosen = next(case for case in CASES if case.name == name)
+    return ForceDistribution(chosen.table, chosen.shape)
 
 
 def worst_residuals(case: Case, number: int, seed: int) -> float:

@@ -26,11 +26,11 @@ def readings(values: list[float], **sheet: float) -> list[State]:
     changes = {f"devices.force_gauges.{key}": value for key, value in sheet.items()}
     bed = load("fixed-dual-arm/carry-gauges", changes)
     gauges, sensor = GaugeReadings(Ready(), bed), list(bed.sensors).index("force_gauges")
-    found = []
+    states = []
     for k, value in enumerate(values):
         frame = Frame(k * PERIOD, k + 1, int(Status.OK), np.full(4, value))
-        found.append(gauges.estimate(Sample(k * PERIOD, (frame,) * (sensor + 1), ())))
-    return found
+        states.append(gauges.estimate(Sample(k * PERIOD, (frame,) * (sensor + 1), ())))
+    return states
 
 
 def test_the_mean_of_the_first_readings_counts_as_zero_and_the_state_waits_for_it() -> None:

@@ -26,12 +26,12 @@ def paths(model):
 def sampled(rows, per_row=41):
     """q, u, a along the moving rows of a path."""
     run = compiled(N).run
-    found = [
+    samples = [
         run((row[2 : 2 + 3 * N], row[2 + 3 * N :], np.array([tau, row[1]])))
         for row in rows[:-1]
         for tau in np.linspace(0.0, 1.0, per_row)
     ]
-    return [(one[:N], one[N : 2 * N], one[2 * N :]) for one in found]
+    return [(one[:N], one[N : 2 * N], one[2 * N :]) for one in samples]
 
 
 def motion(seed):

@@ -36,15 +36,15 @@ def torque(law: JointPid, error: Array, rate: Array | None = None) -> Array:
 
 def test_a_pd_law_is_linear_in_angle_and_rate() -> None:
     error, rate = np.array([0.01, -0.02, 0.03, 0.0]), np.array([0.1, 0.0, -0.1, 0.2])
-    found = torque(law(stiffness_n_m_rad=5.0, damping_n_m_s_rad=0.5), error, rate)
-    assert found == pytest.approx(5.0 * error + 0.5 * rate)
+    torques = torque(law(stiffness_n_m_rad=5.0, damping_n_m_s_rad=0.5), error, rate)
+    assert torques == pytest.approx(5.0 * error + 0.5 * rate)
 
 
 def test_the_integral_grows_with_the_error_up_to_its_limit() -> None:
     pid = law(stiffness_n_m_rad=1.0, integral_n_m_rad_s=20.0, integral_limit_n_m=0.05)
-    found = np.array([torque(pid, np.full(4, 0.1)) for _ in range(20)])[:, 0]
-    assert np.diff(found)[:3] == pytest.approx(20.0 * 0.1 * 0.005)
-    assert found[-1] == pytest.approx(0.1 + 0.05)
+    torques = np.array([torque(pid, np.full(4, 0.1)) for _ in range(20)])[:, 0]
+    assert np.diff(torques)[:3] == pytest.approx(20.0 * 0.1 * 0.005)
+    assert torques[-1] == pytest.approx(0.1 + 0.05)
 
 
 def test_the_integral_stops_while_the_motor_is_at_its_limit() -> None:

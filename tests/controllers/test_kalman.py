@@ -208,17 +208,17 @@ def test_with_perfect_sensors_it_follows_the_plant() -> None:
         "a_camera": {**CAMERA, "module": "a", **PERFECT},
         "b_camera": {**CAMERA, "module": "b", **PERFECT},
     }
-    found = track(two_vehicles(devices=perfect))
-    assert np.ptp(found.true_q, axis=0).min() > 0.05
-    q, u = found.error()
+    estimates = track(two_vehicles(devices=perfect))
+    assert np.ptp(estimates.true_q, axis=0).min() > 0.05
+    q, u = estimates.error()
     assert q.max() < 2e-5
     assert u.max() < 1e-3
 
 
 def test_with_late_and_noisy_sensors_errors_are_those_of_the_deviation() -> None:
-    found = track(two_vehicles())
-    q, u = found.error()
-    assert (q < 6 * found.deviation[-1]).all()
+    estimates = track(two_vehicles())
+    q, u = estimates.error()
+    assert (q < 6 * estimates.deviation[-1]).all()
     assert u.max() < 0.04
     # Speed times latency is 4 mm for a and 2 mm for b.
     assert q[[0, 1, 4, 5]].max() < 1.5e-3
@@ -229,19 +229,19 @@ def test_slower_joint_sensors_do_not_make_it_diverge() -> None:
     slow = {"a_encoder": {**ENCODER, "joints": ["a_hip"], "rate_hz": 20.0}}
     slow |= {"b_encoder": {**ENCODER, "joints": ["b_hip"], "rate_hz": 10.0, "filter_a_rad_s": 100.0,
                            "filter_b_rad_s": 80.0}}  # fmt: skip
-    found, fast = track(two_vehicles(devices=slow), 1200), track(two_vehicles(), 1200)
-    q, u = found.error(800)
+    estimates, fast = track(two_vehicles(devices=slow), 1200), track(two_vehicles(), 1200)
+    q, u = estimates.error(800)
     assert q[[3, 7]].max() < 3e-3
     assert u[[3, 7]].max() < 0.03
-    assert (found.deviation[-1, [3, 7]] > fast.deviation[-1, [3, 7]]).all()
+    assert (estimates.deviation[-1, [3, 7]] > fast.deviation[-1, [3, 7]]).all()
 
 
 def test_the_gain_between_slow_frames_is_that_of_the_time_between_them() -> None:
     """Errors of slow sensors over their own deviation are no larger than those of fast ones would be."""
     slow = {"a_encoder": {**ENCODER, "joints": ["a_hip"], "rate_hz": 20.0}}
-    found = track(two_vehicles(devices=slow), 1200)
+    estimates = track(two_vehicles(devices=slow), 1200)
     updated = slice(200, None, 10)
-    ratio = (found.q - found.true_q)[updated, 3] / found.deviation[-1, 3]
+    ratio = (estimates.q - estimates.true_q)[updated, 3] / estimates.deviation[-1, 3]
     assert np.sqrt(np.mean(ratio**2)) < 2.0
 
 
@@ -264,10 +264,10 @@ def test_a_device_may_sense_joints_that_the_controller_does_not_know() -> None:
 def test_a_known_object_is_estimated_without_actuators() -> None:
     drifting = {"table": {"ideal": True}, "initial": {"b_base_x_m_s": 0.1, "b_hip_rad_s": 0.2}}
     without = {"b_motor": None, "b_jets": None}
-    found = track(two_vehicles(devices=without, controller={"objects": ["b"]}, simulation=drifting))
-    assert np.ptp(found.true_q[:, 4]) > 0.2
-    q, u = found.error()
-    assert (q < 6 * found.deviation[-1]).all()
+    estimates = track(two_vehicles(devices=without, controller={"objects": ["b"]}, simulation=drifting))
+    assert np.ptp(estimates.true_q[:, 4]) > 0.2
+    q, u = estimates.error()
+    assert (q < 6 * estimates.deviation[-1]).all()
     assert u.max() < 0.04
 
 

@@ -39,7 +39,7 @@ def random_layout(rng: np.random.Generator) -> tuple[Array, Array]:
 
 def assert_optimal(seed: int, problems: int) -> set[SharingStatus]:
     """Nearest to the wrench as SciPy's bounded least squares, and least propellant as its linear programme."""
-    rng, found = np.random.default_rng(seed), set()
+    rng, solution = np.random.default_rng(seed), set()
     for _ in range(problems // 25):
         matrix, available = random_layout(rng)
         m, n = matrix.shape
@@ -59,8 +59,8 @@ def assert_optimal(seed: int, problems: int) -> set[SharingStatus]:
             programme = linprog(np.ones(n), A_eq=matrix, b_eq=matrix @ thrust, bounds=[(0.0, a) for a in available])
             if programme.status == 0:  # on the border of the reach, rounding may put it outside
                 assert thrust.sum() <= (1 + 5e-5) * programme.fun + 1e-9
-            found.add(answer.status)
-    return found
+            solution.add(answer.status)
+    return solution
 
 
 def test_every_answer_is_nearest_and_cheapest():
@@ -81,8 +81,8 @@ def test_both_forms_have_the_same_bits():
         share = sharing(matrix, available, np.ones(len(matrix)))
         for scale in (0.0, 1e-9, 0.1, 1.0, 1e3, 1e150):
             wrench = scale * rng.normal(size=len(matrix))
-            found, expected = share.solve(wrench), share.solve_in_python(wrench)
-            assert (found.thrust.tobytes(), found.status) == (expected.thrust.tobytes(), expected.status)
+            solution, expected = share.solve(wrench), share.solve_in_python(wrench)
+            assert (solution.thrust.tobytes(), solution.status) == (expected.thrust.tobytes(), expected.status)
 
 
 def test_the_thrust_is_a_continuous_function_of_the_wrench():
@@ -111,10 +111,10 @@ def test_a_failed_solve_gives_no_number_and_its_status(monkeypatch: pytest.Monke
     monkeypatch.setattr(nearest, "_CHANGES", 0)
     wrench = np.array([50.0, 0.0, 0.0])
     share = stanford_sharing()
-    found = share.solve_in_python(wrench)
-    assert found.status is SharingStatus.FAILED
-    assert np.isnan(found.thrust).all()
-    assert found.wrench is wrench
+    patterns = share.solve_in_python(wrench)
+    assert patterns.status is SharingStatus.FAILED
+    assert np.isnan(patterns.thrust).all()
+    assert patterns.wrench is wrench
     assert share.solve_in_python(0.01 * wrench).status is SharingStatus.OPTIMAL
 
 

@@ -36,7 +36,7 @@ def demanded(bed: Testbed, changed: int | None, holding: float) -> tuple[Array, 
     rng, n_q, n_u = np.random.default_rng(1), len(bed.known.positions), len(bed.known.velocities)
     start = np.array([bed.simulation.initial.get(c.key, 0.0) for c in bed.known.positions])
     signals = sum(len(device.signals(bed)) for device in bed.sensors.values())
-    n_task, found = len(bed.behaviour.recorded(bed)), []
+    n_task, demands = len(bed.behaviour.recorded(bed)), []
     for _ in range(2):
         state = State(
             0.0, True, start + 0.01 * rng.normal(size=n_q), 0.01 * rng.normal(size=n_u), np.zeros(n_u),
@@ -45,8 +45,8 @@ def demanded(bed: Testbed, changed: int | None, holding: float) -> tuple[Array, 
         )  # fmt: skip
         motion = start + 0.01 * rng.normal(size=n_q), 0.01 * rng.normal(size=n_u), rng.normal(size=n_u)
         demand = law.control(state, Reference(0.0, *motion, False, (), np.ones(n_task)))
-        found.append(demand.force)
-    return tuple(found)
+        demands.append(demand.force)
+    return tuple(demands)
 
 
 #: state machines compile each contact set that they can reach

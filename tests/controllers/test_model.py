@@ -227,8 +227,8 @@ def test_arms_that_hold_an_object_accelerate_as_the_closed_chain_does() -> None:
         force = np.zeros(model.n)
         force[model.driven] = torque
         expected = contacts.accelerate(q, u, force).acceleration
-        found = np.array(model.acceleration(q, u, torque, np.zeros(0), np.zeros(model.n))).ravel()
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+        acceleration = np.array(model.acceleration(q, u, torque, np.zeros(0), np.zeros(model.n))).ravel()
+        np.testing.assert_allclose(acceleration, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
     alone = ControlModel(bed.with_changes({"contacts": []}))
     assert (
         np.abs(np.array(alone.acceleration(q, u, torque, np.zeros(0), np.zeros(alone.n))).ravel() - expected).max()

@@ -25,13 +25,13 @@ def test_every_wrench_of_a_random_thrust_is_in_reach_and_a_larger_one_is_not():
     rng = np.random.default_rng(4)
     for _ in range(20):
         matrix, available = rng.standard_normal((3, 7)), rng.uniform(0.5, 2.0, 7)
-        found = reach(matrix, available)
+        in_reach = reach(matrix, available)
         for _ in range(20):
             wrench = matrix @ (available * rng.uniform(size=7))
-            assert found.factor(wrench) >= 1 - 1e-9
+            assert in_reach.factor(wrench) >= 1 - 1e-9
         corner = max(np.eye(3), key=lambda n: np.maximum(n @ matrix * available, 0).sum())
         limit = matrix @ (available * (corner @ matrix > 0))
-        assert found.factor(limit) == pytest.approx(1.0)
+        assert in_reach.factor(limit) == pytest.approx(1.0)
 
 
 def test_a_move_that_is_too_fast_is_refused_with_its_least_duration():

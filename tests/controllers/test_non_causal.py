@@ -49,27 +49,27 @@ def led(arm: FlexibleArm, torque: Array) -> Array:
     whole[: 2 * n, : 2 * n], whole[: 2 * n, 2 * n : 2 * n + r] = A * PERIOD, B * PERIOD
     whole[2 * n : 2 * n + r, 2 * n + r :] = np.eye(r)
     step = expm(whole)[: 2 * n]
-    x, found = np.zeros(2 * n), []
+    x, tips = np.zeros(2 * n), []
     J = np.hstack([arm.J_r, arm.J_e])
     for now, after in zip(torque, np.roll(torque, -1, axis=0), strict=True):
-        found.append(J @ (A[n:] @ x + B[n:] @ now))
+        tips.append(J @ (A[n:] @ x + B[n:] @ now))
         x = step @ np.concatenate([x, now, after - now])
-    return np.array(found)
+    return np.array(tips)
 
 
 def test_the_torques_bring_the_tip_along_its_path_and_begin_before_it(arm: FlexibleArm) -> None:
     t, tip = path()
-    found = non_causal(arm, tip, PERIOD)
+    motion = non_causal(arm, tip, PERIOD)
     size = np.abs(tip).max(axis=0)
-    assert np.abs((led(arm, found.torque) - tip) / size).max() < 0.02
+    assert np.abs((led(arm, motion.torque) - tip) / size).max() < 0.02
     before, moving = t < REST, (t >= REST) & (t < REST + LASTS)
-    largest = np.abs(found.torque[moving]).max(axis=0)
-    early = np.abs(found.torque[before]).max(axis=0)
+    largest = np.abs(motion.torque[moving]).max(axis=0)
+    early = np.abs(motion.torque[before]).max(axis=0)
     # Of the joint that carries the flexible link; those beyond it are rigid, as their tip is led.
     assert early[0] > 1e-3 * largest[0], "it begins before the tip moves"
-    assert np.abs(found.torque[: round(0.5 / PERIOD), 0]).max() < 0.1 * early[0], "not long before"
+    assert np.abs(motion.torque[: round(0.5 / PERIOD), 0]).max() < 0.1 * early[0], "not long before"
     # Torques without those that come early do not lead the tip: what is causal fails.
-    late = np.where(before[:, None], 0.0, found.torque)
+    late = np.where(before[:, None], 0.0, motion.torque)
     assert np.abs((led(arm, late) - tip) / size).max() > 0.05
 
 

@@ -64,10 +64,10 @@ def test_five_kilograms_in_the_hand_are_found_and_flown(seed):
     log = flown(f"seed={seed}")
     assert log.summary["ended"] == "completed"
     assert not {"model_doubted", "motor_gain"} & {*log.summary["guard"]}
-    found = estimates(log)[round(12.0 / 0.005)]
-    assert found[0] == pytest.approx(5.0, abs=1.0)
-    assert abs(found[0] - 5.0) < 3 * found[4] < 4.0
-    assert np.hypot(*found[1:3]) < 3 * found[5]
+    estimate = estimates(log)[round(12.0 / 0.005)]
+    assert estimate[0] == pytest.approx(5.0, abs=1.0)
+    assert abs(estimate[0] - 5.0) < 3 * estimate[4] < 4.0
+    assert np.hypot(*estimate[1:3]) < 3 * estimate[5]
     error_m, error_rad = errors(log)
     assert error_m < 1e-3
     assert error_rad < 2e-3

@@ -19,9 +19,9 @@ from granite.rt.run_in_memory import simulate_in_memory
 
 def law(name: str = "atmos", **changes: Any) -> PredictiveControl:
     bed = load(name, {"controller.law": {"kind": "predictive"}, **changes})
-    found = build_stack(bed).law
-    assert isinstance(found, PredictiveControl)
-    return found
+    built = build_stack(bed).law
+    assert isinstance(built, PredictiveControl)
+    return built
 
 
 def at(q: Array, u: Array, goal: Array) -> tuple[State, Reference]:

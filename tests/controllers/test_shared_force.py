@@ -110,12 +110,12 @@ def test_under_a_clamped_torque_the_base_and_the_other_joints_keep_their_acceler
     torque = np.clip(kept[driven], -one.limits, one.limits)
     total = d.copy()
     total[:3] += one.on_base(q, wrench)
-    found = one.motion(q, u, torque, np.zeros(8), total)
+    motion = one.motion(q, u, torque, np.zeros(8), total)
     assert abs(torque[clamped]) == pytest.approx(one.limits[clamped], rel=1e-9)
-    np.testing.assert_allclose(found[:3], beyond[:3], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(motion[:3], beyond[:3], rtol=1e-9, atol=1e-9)
     for i in others:
         if abs(torque[i]) < one.limits[i]:
-            assert found[driven[i]] == pytest.approx(beyond[driven[i]], rel=1e-8, abs=1e-8)
+            assert motion[driven[i]] == pytest.approx(beyond[driven[i]], rel=1e-8, abs=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -129,12 +129,12 @@ def test_torques_fit_the_delivered_thrust_also_where_one_of_them_is_clamped(seed
         force += 100.0 * one.inertia(q, u, d)[:, driven[seed % 4]]
     torque, thrust = numbers(one.after, q, u, force, NOTHING, opening)
     applied = np.clip(torque, -one.limits, one.limits)  # as the guard does
-    found = one.motion(q, u, applied, thrust, d)
+    motion = one.motion(q, u, applied, thrust, d)
     kept = [i for i in range(4) if abs(torque[i]) < one.limits[i]]
     assert len(kept) >= 3 - (seed % 2)
     assert (len(kept) < 4) == bool(seed % 2)
     for i in kept:
-        assert found[driven[i]] == pytest.approx(a[driven[i]], rel=1e-8, abs=1e-8)
+        assert motion[driven[i]] == pytest.approx(a[driven[i]], rel=1e-8, abs=1e-8)
 
 
 @pytest.mark.parametrize("bed", ["free-flyer", "two-arm-catch"])
@@ -184,10 +184,10 @@ def test_grips_keep_their_forces_whatever_the_valves_deliver(two_hands: bool) ->
     thrusts = ca.SX.sym("thrust", 8)
     push = ca.Function("push", [model.q, thrusts], [model.thrust_force(thrusts)])
     torque, thrust = numbers(after_valves(model, gripped), q, u, force, NOTHING, opening)
-    wanted, found = grips(force), delivered(torque, thrust)
+    wanted, forces = grips(force), delivered(torque, thrust)
     missed = np.abs(delivered(force[model.driven], thrust) - wanted).max()
     assert missed > 0.01
-    assert np.abs(found - wanted).max() < 0.02 * missed
+    assert np.abs(forces - wanted).max() < 0.02 * missed
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -206,9 +206,9 @@ def test_joints_of_docked_vehicles_accelerate_as_demanded_whatever_the_valves_de
     wanted, plain = (
         np.array(moved(q, u, load)).ravel()[joints] for load in (force, total + model_torque(model, force))
     )
-    found = np.array(moved(q, u, total + model_torque(model, torque, is_torque=True))).ravel()[joints]
+    acceleration = np.array(moved(q, u, total + model_torque(model, torque, is_torque=True))).ravel()[joints]
     assert np.abs(plain - wanted).max() > 1e-2
-    np.testing.assert_allclose(found, wanted, atol=1e-9)
+    np.testing.assert_allclose(acceleration, wanted, atol=1e-9)
 
 
 def model_torque(model: ControlModel, force: Array, *, is_torque: bool = False) -> Array:

@@ -31,8 +31,8 @@ def test_the_point_accelerates_as_its_errors_demand(monkeypatch: pytest.MonkeyPa
     (module,) = own.controlled
     point = model.point(module.name, "tip")
     a = ca.SX.sym("a", model.n)
-    found = [point.position[:2], point.velocity[:2], (point.jacobian @ a + point.drift)[:2]]
-    at = ca.Function("at", [model.q, model.u, a], found)
+    task = [point.position[:2], point.velocity[:2], (point.jacobian @ a + point.drift)[:2]]
+    at = ca.Function("at", [model.q, model.u, a], task)
     rng = np.random.default_rng(1)
     for _ in range(5):
         q, q_ref = (np.array([0.0, 0.0, 0.0, 0.6, 1.0]) + 0.1 * rng.normal(size=5) for _ in range(2))

@@ -535,8 +535,8 @@ def test_the_compiled_allocation_is_the_same_to_the_bit(
         wrench = rng.standard_normal(3) * [0.8, 0.8, 0.1] * np.sin(0.01 * k)
         if k % 500 == 499:
             wrench[k % 3] = np.nan
-        found, expected = compiled.allocate(t, wrench), plain.allocate(t, wrench)
-        np.testing.assert_array_equal(found, expected)
-        opened += found.sum()
+        openings, expected = compiled.allocate(t, wrench), plain.allocate(t, wrench)
+        np.testing.assert_array_equal(openings, expected)
+        opened += openings.sum()
         t += TICK * (1 + 3 * (k % 97 == 0))
     assert opened > 250

@@ -35,8 +35,8 @@ def test_a_cable_pushes_as_its_virtual_work_says() -> None:
     shoulder, elbow = model.driven
     angle = ca.vertcat(model.q[shoulder], model.q[shoulder] + 1.5 * model.q[elbow])
     expected = ca.jtimes(angle, model.q, torque, True)
-    found = ca.Function("F", [torque], [model.torque_force(torque) - expected])
-    assert np.abs(found(np.array([0.3, -0.7])).full()).max() == 0.0
+    difference = ca.Function("F", [torque], [model.torque_force(torque) - expected])
+    assert np.abs(difference(np.array([0.3, -0.7])).full()).max() == 0.0
     force = model.torque_force(torque)[model.driven]
     back = ca.Function("back", [torque], [model.motor_torque(force) - torque])
     assert np.abs(back(np.array([0.3, -0.7])).full()).max() < 1e-15

@@ -29,8 +29,8 @@ def in_sentences(page: Path) -> Iterator[tuple[int, str, str | None]]:
     for line, text in code_spans(page):
         name, *arguments = text.removeprefix("granite ").split() or [""]
         if text.startswith("granite ") and name in COMMANDS:
-            found = fault([name, *arguments])
-            yield line, text, None if found and found.startswith("Missing argument") else found
+            problem = fault([name, *arguments])
+            yield line, text, None if problem and problem.startswith("Missing argument") else problem
 
 
 def fault(words: list[str]) -> str | None:
@@ -70,5 +70,5 @@ def several(value: Any) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_exists(name: str):
-    found = [*in_blocks(ROOT / name), *in_sentences(ROOT / name)]
-    assert [f"{name}:{line}: {text}: {wrong}" for line, text, wrong in found if wrong] == []
+    commands = [*in_blocks(ROOT / name), *in_sentences(ROOT / name)]
+    assert [f"{name}:{line}: {text}: {wrong}" for line, text, wrong in commands if wrong] == []

@@ -20,5 +20,5 @@ def dead(page: Path, target: str) -> str | None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_link_leads_somewhere(name: str):
-    found = [(link, dead(ROOT / name, link.content)) for link in links(ROOT / name) if "://" not in link.content]
-    assert [f"{name}:{link.line}: {link.content}: {wrong}" for link, wrong in found if wrong] == []
+    targets = [(link, dead(ROOT / name, link.content)) for link in links(ROOT / name) if "://" not in link.content]
+    assert [f"{name}:{link.line}: {link.content}: {wrong}" for link, wrong in targets if wrong] == []

@@ -336,6 +336,6 @@ def test_a_frame_that_is_none_is_named_with_its_device_and_the_line_of_its_drive
 
 def test_values_that_are_a_slice_with_steps_are_used_as_they_look():
     values = np.arange(8.0)[::2]
-    found = devices(joint_sensors=values).read(0.0).frames[0].values
-    assert found.flags.c_contiguous
-    assert found.tolist() == [0.0, 2.0, 4.0, 6.0]
+    frame_values = devices(joint_sensors=values).read(0.0).frames[0].values
+    assert frame_values.flags.c_contiguous
+    assert frame_values.tolist() == [0.0, 2.0, 4.0, 6.0]

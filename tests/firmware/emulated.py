@@ -127,9 +127,9 @@ def running(name: str, folder: Path, layout: Path | None = None, fresh_ms: int =
         if name != "host":
             assert process.stdout is not None
             said = process.stdout.readline()
-            found = re.search(r"/dev/\S+", said)
-            assert found, said
-            port = Path(found.group())
+            match = re.search(r"/dev/\S+", said)
+            assert match, said
+            port = Path(match.group())
         made = Emulated(str(port), outside, process)
         yield made
         made.outside.close()

@@ -60,14 +60,14 @@ def since(report_us: int, earlier_us: int) -> int:
 
 
 def test_it_describes_itself(link: BoardLink):
-    found = link.description
-    assert found.board.name == "free-flyer"
-    assert found.board.firmware.startswith("1.")
-    assert len(found.channels) == found.board.channels == 20
-    assert len(found.actuators) == ACTUATORS
-    assert found.channel(ChannelKind.VALVE, "r1").low == 1000
-    assert found.channel(ChannelKind.MOTOR, "elbow").scale == pytest.approx(1e-4)
-    assert [c.unit for c in found.channels[8:11]] == ["N m"] * 3
+    description = link.description
+    assert description.board.name == "free-flyer"
+    assert description.board.firmware.startswith("1.")
+    assert len(description.channels) == description.board.channels == 20
+    assert len(description.actuators) == ACTUATORS
+    assert description.channel(ChannelKind.VALVE, "r1").low == 1000
+    assert description.channel(ChannelKind.MOTOR, "elbow").scale == pytest.approx(1e-4)
+    assert [c.unit for c in description.channels[8:11]] == ["N m"] * 3
 
 
 def test_it_starts_latched_and_reports_while_it_is(board: Emulated, link: BoardLink):
@@ -241,8 +241,8 @@ def test_a_reset_needs_steady_commands_at_rest_that_acknowledge_and_name_the_lat
         for _ in range(50):
             for _ in range(6):
                 command(counts, **keys)
-            if (found := hand.refusal(FrameKind.RESET, RESET.pack(latch, watchdog_us))) != Refusal.NOT_STEADY:
-                return found
+            if (refusal := hand.refusal(FrameKind.RESET, RESET.pack(latch, watchdog_us))) != Refusal.NOT_STEADY:
+                return refusal
         raise AssertionError("never steady")
 
     assert hand.refusal(FrameKind.RESET, RESET.pack(latch, 20_000)) == Refusal.NOT_STEADY

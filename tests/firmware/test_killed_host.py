@@ -92,18 +92,18 @@ def test_outputs_are_safe_within_the_watchdog_time_and_5_ms_of_a_kill(tmp_path: 
     """A kill that is late is repeated, but for one in ten: also a timer of the machine may be, which no count of the
     system shows; firmware that was late would be so again.
     """
-    random, limit_us, found, late = Random(times), round(WATCHDOG_S * 1e6) + MARGIN_US, [], []
+    random, limit_us, waits, late = Random(times), round(WATCHDOG_S * 1e6) + MARGIN_US, [], []
     with running("host", tmp_path) as board:
-        while len(found) < times:
+        while len(waits) < times:
             before = waited_us(board)
             safe_us, silent_us = kill_once(board, random, signal.SIGKILL)
             if safe_us > 0 and silent_us > 0:  # else the host had been too slow by itself, before it was killed
                 # A microcontroller has no other processes: what they took is not the firmware's.
                 is_late = silent_us > limit_us + waited_us(board) - before
-                (late if is_late else found).append(silent_us)
+                (late if is_late else waits).append(silent_us)
                 assert len(late) <= max(times // 10, 1), late
     print(
-        f"{times} kills: safe {min(found)} to {max(found)} us after the last command, limit {limit_us} us; late {late}"
+        f"{times} kills: safe {min(waits)} to {max(waits)} us after the last command, limit {limit_us} us; late {late}"
     )
 
 

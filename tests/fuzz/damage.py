@@ -42,13 +42,13 @@ def value(rng: random.Random) -> Any:
 
 def places(content: Any) -> list[tuple[Any, Any]]:
     """Every (container, key) of nested tables and lists."""
-    found: list[tuple[Any, Any]] = []
+    paths: list[tuple[Any, Any]] = []
     waiting = [content]
     for container in waiting:
         keys = list(container) if isinstance(container, dict) else range(len(container))
-        found += [(container, key) for key in keys]
+        paths += [(container, key) for key in keys]
         waiting += [container[key] for key in keys if isinstance(container[key], dict | list)]
-    return found
+    return paths
 
 
 def misspelt(rng: random.Random, word: str) -> str:

@@ -38,14 +38,14 @@ Record = tuple[int, bytes]
 
 def records_of(content: bytes) -> list[Record]:
     """Opcode and body of the records of a file's data section, or of a chunk."""
-    at, found = (len(MAGIC) if content.startswith(MAGIC) else 0), []
+    at, records = (len(MAGIC) if content.startswith(MAGIC) else 0), []
     while at + 9 <= len(content):
         opcode, length = struct.unpack_from("<BQ", content, at)
-        found.append((opcode, content[at + 9 : at + 9 + length]))
+        records.append((opcode, content[at + 9 : at + 9 + length]))
         at += 9 + length
         if opcode == DATA_END:
             break
-    return found
+    return records
 
 
 def joined(records: list[Record]) -> bytes:
@@ -371,5 +371,5 @@ if __name__ == "__main__":
     began, many = time.monotonic(), int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     start_at = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     with tempfile.TemporaryDirectory() as place:
-        found = run_cases(Path(place), whole_logs(Path(place)), start_at, many)
-    print(f"{many} cases in {time.monotonic() - began:.0f} s: {found}")
+        counts = run_cases(Path(place), whole_logs(Path(place)), start_at, many)
+    print(f"{many} cases in {time.monotonic() - began:.0f} s: {counts}")

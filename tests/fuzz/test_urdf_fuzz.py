@@ -73,11 +73,11 @@ def check(seed: int, folder: Path) -> str:
     (folder / "robot.urdf").write_bytes(_case(rng))
     with limited():
         try:
-            found = load(folder / "bed.toml")
-            assert from_json(to_json(found)) == found
+            testbed = load(folder / "bed.toml")
+            assert from_json(to_json(testbed)) == testbed
             if rng.random() >= _RUNNING:
                 return "accepted"
-            run_first_ticks(found)
+            run_first_ticks(testbed)
         except InputError as refusal:
             judge(str(refusal))
             return "refused"

@@ -88,9 +88,9 @@ def test_a_directory_that_others_can_write_is_refused_by_name(
     assert said.startswith(
         f"granite: the cache '{cache}' is not used, because other users can write '{cache}': each run"
     )
-    [found] = [finding for finding in examine() if finding.name == "model cache"]
-    assert found.status == "limited"
-    assert "chmod go-w" in found.advice
+    [limit] = [finding for finding in examine() if finding.name == "model cache"]
+    assert limit.status == "limited"
+    assert "chmod go-w" in limit.advice
 
 
 def test_a_directory_below_one_that_others_can_write_is_refused(cache: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -64,8 +64,8 @@ def test_a_link_bent_by_more_than_its_length_ends_the_run() -> None:
 def test_deflections_are_those_of_the_shapes_in_both_directions_of_every_link() -> None:
     bed = load("spatial-dual-arm/flexible")
     q = np.random.default_rng(1).normal(size=(5, len(bed.positions)))
-    found = Deflections(bed)(q)
-    assert found.shape == (5, 4)
+    deflections = Deflections(bed)(q)
+    assert deflections.shape == (5, 4)
     names = [c.name for c in bed.positions]
     for i, name in enumerate(Deflections(bed).links):
         module, body = name.split("_")
@@ -75,7 +75,7 @@ def test_deflections_are_those_of_the_shapes_in_both_directions_of_every_link() 
             amplitude = q[:, [names.index(f"{name}_{axis}{k}") for k in range(1, modes + 1)]]
             shapes = np.array([shape(np.arange(1, 9) / 8 * link.length_m) for shape in bending_shapes(link)[:modes]])
             along.append(amplitude @ shapes)
-        np.testing.assert_allclose(found[:, i], np.hypot(*along).max(axis=1) / link.length_m, rtol=1e-12)
+        np.testing.assert_allclose(deflections[:, i], np.hypot(*along).max(axis=1) / link.length_m, rtol=1e-12)
 
 
 def test_a_link_clamped_at_both_ends_is_watched_between_them() -> None:

@@ -30,19 +30,19 @@ def test_mat_has_topics_with_units(log: Log, tmp_path: Path):
     from scipy.io import loadmat
 
     export_log(log, tmp_path / "run.mat")
-    found = loadmat(tmp_path / "run.mat", simplify_cells=True)
-    np.testing.assert_array_equal(found["truth"]["base_heading_rad"], log["/truth"].base_heading_rad)
-    assert found["truth"]["units"]["base_heading_rad_s"] == "rad/s"
-    assert found["sample"]["units"]["joint_sensors_shoulder_angle_rad"] == "rad"
-    assert found["bed"] == "free-flyer"
+    topics = loadmat(tmp_path / "run.mat", simplify_cells=True)
+    np.testing.assert_array_equal(topics["truth"]["base_heading_rad"], log["/truth"].base_heading_rad)
+    assert topics["truth"]["units"]["base_heading_rad_s"] == "rad/s"
+    assert topics["sample"]["units"]["joint_sensors_shoulder_angle_rad"] == "rad"
+    assert topics["bed"] == "free-flyer"
 
 
 def test_parquet_has_units_in_its_schema(log: Log, tmp_path: Path):
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is missing: pip install granite-robotics[parquet]")
     export_log(log, tmp_path / "run.parquet", ["truth"])
-    found = parquet.read_table(tmp_path / "run.parquet")
-    np.testing.assert_array_equal(found["truth.base_y_m"].to_numpy(), log["/truth"].base_y_m)
-    assert found.schema.field("truth.base_y_m_s").metadata == {b"unit": b"m/s"}
+    columns = parquet.read_table(tmp_path / "run.parquet")
+    np.testing.assert_array_equal(columns["truth.base_y_m"].to_numpy(), log["/truth"].base_y_m)
+    assert columns.schema.field("truth.base_y_m_s").metadata == {b"unit": b"m/s"}
 
 
 def test_the_command_writes_a_table_and_refuses_what_it_can_not(granite: Call, tmp_path: Path):

@@ -32,20 +32,20 @@ def test_the_rows_are_read_once(log: Log, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_simulated_sensors_have_their_latency_and_an_actuator_that_reports_later_adds_to_it(log: Log):
-    found = latencies(log)
-    assert list(found) == ["joint_sensors", "vision"]
+    delays = latencies(log)
+    assert list(delays) == ["joint_sensors", "vision"]
     vision, period = log.bed.devices["vision"], log.bed.loop.period_s
     # A pose waits for its tick, and the newest one is used until the next comes.
     longest = vision.latency_s + 1 / vision.rate_hz + period
-    for spread in found["vision"].values():
+    for spread in delays["vision"].values():
         assert vision.latency_s <= spread["median_s"] <= spread["max_s"] <= longest
-    assert found["joint_sensors"]["to_command"]["max_s"] == pytest.approx(0.0, abs=1e-9)
+    assert delays["joint_sensors"]["to_command"]["max_s"] == pytest.approx(0.0, abs=1e-9)
     rows = log.rows.copy()
     for name in log.bed.actuators:  # each applies its command half a period after the tick
         rows[:, log.channels.column("/applied", f"{name}_t_s")] += period / 2
     later = latencies(dataclasses.replace(log, rows=rows))
     assert later["joint_sensors"]["to_command"]["median_s"] == pytest.approx(period / 2)
-    assert later["joint_sensors"]["age"] == found["joint_sensors"]["age"]
+    assert later["joint_sensors"]["age"] == delays["joint_sensors"]["age"]
 
 
 def test_a_good_link_has_none():

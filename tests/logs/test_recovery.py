@@ -109,12 +109,12 @@ def test_commands_on_a_cut_log_do_their_work_and_end_with_the_documented_code(gr
 
 
 def test_the_head_of_a_log_says_what_was_run_where_and_when(granite: Call, whole):  # noqa: F811
-    found = granite("info", whole, "--json").json
-    assert found["granite"] == importlib.metadata.version("granite-robotics")
-    assert (found["bed"], found["seed"], found["host"]) == ("free-flyer", "3", platform.node())
-    assert found["changes"] == CHANGES
-    assert found["date"][:2] == "20"
-    assert (found["rows"], found["ended"], found["complete"]) == (1600, "completed", True)
+    info = granite("info", whole, "--json").json
+    assert info["granite"] == importlib.metadata.version("granite-robotics")
+    assert (info["bed"], info["seed"], info["host"]) == ("free-flyer", "3", platform.node())
+    assert info["changes"] == CHANGES
+    assert info["date"][:2] == "20"
+    assert (info["rows"], info["ended"], info["complete"]) == (1600, "completed", True)
     table = granite("info", whole).out
-    for text in ("free-flyer", "seed=3", found["date"], "completed"):
+    for text in ("free-flyer", "seed=3", info["date"], "completed"):
         assert text in table

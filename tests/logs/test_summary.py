@@ -97,14 +97,14 @@ def test_the_batches_do_not_matter(cuts: tuple[int, ...], truth: bool):
 @pytest.mark.parametrize("topic", ["/truth", "/state"])
 def test_tracking_errors_are_those_of_the_whole_array(topic: str):
     rows = made_up(truth=topic == "/truth")
-    found = summed_up(rows, 500, 1700)
+    summary = summed_up(rows, 500, 1700)
     error = np.abs(rows[:, AT(topic, "q")] - rows[:, AT("/reference", "q")])[NOT_READY:]
     t = rows[NOT_READY:, AT("/timing", "scheduled")]
     last = error[t > t[-1] - 5.0 + 1e-9]
     assert len(last) == 1000
-    assert found["measured_against"] == {"/truth": "truth", "/state": "estimate"}[topic]
+    assert summary["measured_against"] == {"/truth": "truth", "/state": "estimate"}[topic]
     for i, name in enumerate(NAMES):
-        said = found["tracking_error"][name]
+        said = summary["tracking_error"][name]
         assert said["max"] == error[:, i].max()
         assert said["rms"] == pytest.approx(np.sqrt(np.mean(error[:, i] ** 2)))
         assert said["max_in_last_5_s"] == last[:, i].max()
@@ -123,15 +123,15 @@ def test_the_last_5_s_are_seconds_and_not_ticks():
 
 
 def test_a_run_shorter_than_5_s_is_its_own_last_stretch():
-    found = summed_up(made_up(20))["tracking_error"]["base_x"]
-    assert found["max_in_last_5_s"] == found["max"]
+    error = summed_up(made_up(20))["tracking_error"]["base_x"]
+    assert error["max_in_last_5_s"] == error["max"]
 
 
 def test_the_error_of_the_estimate_is_against_the_truth_once_it_is_ready():
     rows = made_up()
     off = np.abs(rows[:, AT("/state", "q")] - rows[:, AT("/truth", "q")])[NOT_READY:].max(axis=0)
-    found = summed_up(rows, 3, 1000)
-    assert [found["estimation_error"][name]["max"] for name in NAMES] == off.tolist()
+    summary = summed_up(rows, 3, 1000)
+    assert [summary["estimation_error"][name]["max"] for name in NAMES] == off.tolist()
     assert summed_up(made_up(truth=False))["estimation_error"] == {}
 
 
@@ -150,40 +150,40 @@ def test_a_truth_that_is_lost_on_the_way_is_replaced_by_the_estimate_row_by_row(
     actual = np.where(np.arange(N)[:, None] < 2000, rows[:, AT("/truth", "q")], rows[:, AT("/state", "q")])
     peak = np.abs(actual - rows[:, AT("/reference", "q")])[NOT_READY:].max(axis=0)
     for cuts in BATCHES.values():
-        found = summed_up(rows, *cuts)
-        assert [error["max"] for error in found["tracking_error"].values()] == peak.tolist()
+        summary = summed_up(rows, *cuts)
+        assert [error["max"] for error in summary["tracking_error"].values()] == peak.tolist()
 
 
 def test_a_run_that_was_never_ready_has_no_error_instead_of_none_at_all():
     rows = made_up(5)
-    found = summed_up(rows)
-    assert all(math.isnan(error["max"]) for error in found["tracking_error"].values())
-    json.dumps(finite(found), allow_nan=False)
+    summary = summed_up(rows)
+    assert all(math.isnan(error["max"]) for error in summary["tracking_error"].values())
+    json.dumps(finite(summary), allow_nan=False)
 
 
 def test_percentiles_are_right_to_a_bin_and_the_largest_exactly():
     rows = made_up()
-    found = summed_up(rows, 11, 1500)["timing"]
+    timing = summed_up(rows, 11, 1500)["timing"]
     steps = rows[:, AT("/timing", "steps")]
     durations = dict(zip(STEPS, steps.T, strict=True))
     durations |= {"tick": steps.sum(axis=1), "wake_up": rows[:, AT("/timing", "delay")]}
     bin_width = EDGES[1] / EDGES[0]
-    assert set(found) == set(durations)
+    assert set(timing) == set(durations)
     for name, seconds in durations.items():
         for key, percent in (("median_us", 50), ("p99_us", 99)):
             exact = np.percentile(seconds, percent, method="inverted_cdf") * 1e6
-            assert exact <= found[name][key] * (1 + 1e-12), name
-            assert found[name][key] <= exact * bin_width * (1 + 1e-12), name
-        assert found[name]["max_us"] == pytest.approx(seconds.max() * 1e6)
-        assert sum(found[name]["histogram"].values()) == N
+            assert exact <= timing[name][key] * (1 + 1e-12), name
+            assert timing[name][key] <= exact * bin_width * (1 + 1e-12), name
+        assert timing[name]["max_us"] == pytest.approx(seconds.max() * 1e6)
+        assert sum(timing[name]["histogram"].values()) == N
 
 
 def test_times_beyond_the_histogram_are_counted_and_the_largest_is_kept():
     rows = made_up(10)
     rows[:, AT("/timing", "delay")] = 25.0
-    found = summed_up(rows)["timing"]["wake_up"]
-    assert found["median_us"] == found["max_us"] == pytest.approx(25e6)
-    json.dumps(finite(found), allow_nan=False)
+    timing = summed_up(rows)["timing"]["wake_up"]
+    assert timing["median_us"] == timing["max_us"] == pytest.approx(25e6)
+    json.dumps(finite(timing), allow_nan=False)
 
 
 def test_pulses_are_openings_of_a_closed_valve_also_across_batches():
@@ -199,26 +199,26 @@ def test_impulse_is_thrust_over_time_and_mass_follows_from_specific_impulse(trut
     t, opening = rows[:, AT("/timing", "scheduled")], rows[:, AT("/applied", "thrusters.values")]
     # An open valve gives its thrust until the next tick, also where that came late.
     by_thruster = (0.8 if truth else 0.9) * (np.diff(t)[:, None] * opening[:-1]).sum(axis=0)
-    found = summed_up(rows, 4, 1499, 1500, 1501)["propellant"]
-    assert list(found["by_thruster_n_s"]) == UNITS
-    assert list(found["by_thruster_n_s"].values()) == pytest.approx(by_thruster.tolist())
-    assert found["impulse_n_s"] == pytest.approx(by_thruster.sum())
-    assert found["mass_g"] == pytest.approx(1000 * by_thruster.sum() / (60.0 * 9.80665))
+    propellant = summed_up(rows, 4, 1499, 1500, 1501)["propellant"]
+    assert list(propellant["by_thruster_n_s"]) == UNITS
+    assert list(propellant["by_thruster_n_s"].values()) == pytest.approx(by_thruster.tolist())
+    assert propellant["impulse_n_s"] == pytest.approx(by_thruster.sum())
+    assert propellant["mass_g"] == pytest.approx(1000 * by_thruster.sum() / (60.0 * 9.80665))
 
 
 def test_counts_and_the_last_state_are_those_of_the_rows():
     rows = made_up()
     rows[-1, AT("/timing", "lost")] = 3
-    found = summed_up(rows, 1000)
-    assert found["ticks"] == N
-    assert found["duration_s"] == pytest.approx((N + 4) * PERIOD)
-    assert found["guard"] == {"passed": N - 18, "waiting_for_sensors": 8, "setpoint_clamped": 10}
-    assert (found["overruns"], found["rows_lost"]) == (1, 3)
-    assert {name: value["value"] for name, value in found["final_state"].items()} == dict(
+    summary = summed_up(rows, 1000)
+    assert summary["ticks"] == N
+    assert summary["duration_s"] == pytest.approx((N + 4) * PERIOD)
+    assert summary["guard"] == {"passed": N - 18, "waiting_for_sensors": 8, "setpoint_clamped": 10}
+    assert (summary["overruns"], summary["rows_lost"]) == (1, 3)
+    assert {name: value["value"] for name, value in summary["final_state"].items()} == dict(
         zip(NAMES, rows[-1, AT("/truth", "q")].tolist(), strict=True)
     )
     peaks = np.abs(rows[:, AT("/applied", "motors.values")]).max(axis=0).tolist()
-    assert [found["applied"][f"motors_{joint}_torque"]["max"] for joint in ("shoulder", "elbow")] == peaks
+    assert [summary["applied"][f"motors_{joint}_torque"]["max"] for joint in ("shoulder", "elbow")] == peaks
 
 
 def test_a_run_without_a_row_says_so():
@@ -251,9 +251,9 @@ def happened(closed: list, caught: list, lost: list) -> list[Change]:
     summary = ContactSummary(bed, log.channels)
     summary.update(log.rows)
     changes = list(ContactChanges(bed, log.channels).look(log.rows))
-    found: Metrics = {"ticks": len(log.rows)}
-    summary.add_to(found)
-    assert [c["energy_lost_j"] for c in found["switching"]] == [c.energy_lost for c in changes]
+    metrics: Metrics = {"ticks": len(log.rows)}
+    summary.add_to(metrics)
+    assert [c["energy_lost_j"] for c in metrics["switching"]] == [c.energy_lost for c in changes]
     return changes
 
 

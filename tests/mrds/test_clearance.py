@@ -37,9 +37,9 @@ def exact(corners: tuple[tuple[float, float], ...], p: np.ndarray) -> float:
 def test_half_planes_give_the_distance_from_a_polygon(corners: tuple[tuple[float, float], ...]) -> None:
     rng = np.random.default_rng(1)
     for p in rng.uniform(-1, 3, (300, 2)):
-        found = max(x * p[0] + y * p[1] - offset for x, y, offset in half_planes(corners))
+        distance = max(x * p[0] + y * p[1] - offset for x, y, offset in half_planes(corners))
         true = exact(corners, p)
-        assert (0.92 * true - 1e-12 <= found <= true + 1e-12) if true > 0 else found == pytest.approx(true)
+        assert (0.92 * true - 1e-12 <= distance <= true + 1e-12) if true > 0 else distance == pytest.approx(true)
 
 
 def test_a_star_and_a_dent_are_not_convex() -> None:
@@ -84,12 +84,12 @@ def test_the_least_distance_on_a_way_is_that_of_its_nearest_point() -> None:
         start = np.array([*rng.uniform(0.5, 2.5, 2), *rng.uniform(-1, 1, 3)])
         stop = start + np.array([*rng.normal(0, 0.3, 2), 0.0, 0.0, 0.0])  # without turning, every point goes straight
         way = np.array(f((start[:, None] + np.linspace(0, 1, 201) * (stop - start)[:, None]), stop)[0]).T
-        _, found, is_kept = (np.array(part).ravel() for part in f(start, stop))
+        _, least, is_kept = (np.array(part).ravel() for part in f(start, stop))
         is_disc = np.array(["post" in name for name in clearances.names])
-        np.testing.assert_allclose(found[is_disc], way.min(axis=0)[is_disc], atol=2e-3)
-        assert (found <= way.min(axis=0) + 1e-9).all()
+        np.testing.assert_allclose(least[is_disc], way.min(axis=0)[is_disc], atol=2e-3)
+        assert (least <= way.min(axis=0) + 1e-9).all()
         decided.append(bool(is_kept))
-        assert decided[-1] == (found.min() >= 0.01)
+        assert decided[-1] == (least.min() >= 0.01)
     assert 5 < sum(decided) < 55
 
 

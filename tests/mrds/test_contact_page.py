@@ -21,8 +21,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "contacts.md").read_text()
 
 
 def example(language: str) -> str:
-    (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-    return found
+    (block,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    return block
 
 
 def in_the_plane(kind: Kind) -> str:

@@ -33,12 +33,12 @@ def test_pins_that_fit_hold_something_twice_and_that_is_fine():
     closed = pinned(0.3).contact_set()
     pose = refuse_impossible(closed, [0.2, 0.02, 0.1])
     np.testing.assert_allclose(pose, [0.15, 0, 0], atol=1e-9)
-    found = redundancy(closed, pose)
-    assert found.redundant
-    assert found.contacts == ("left_pin", "right_pin")
+    held = redundancy(closed, pose)
+    assert held.redundant
+    assert held.contacts == ("left_pin", "right_pin")
     # Along the bar both pins hold the same; across it they hold different ends.
-    assert found.directions == ("left_pin.x", "right_pin.x")
-    assert found.condition > 1e9
+    assert held.directions == ("left_pin.x", "right_pin.x")
+    assert held.condition > 1e9
     # The least force: half of a pull along the bar each.
     motion = closed.accelerate(pose, np.zeros(3), [1.0, 0.0, 0.0])
     np.testing.assert_allclose(motion.force, [-0.5, 0, -0.5, 0], atol=1e-12)
@@ -46,12 +46,12 @@ def test_pins_that_fit_hold_something_twice_and_that_is_fine():
 
 def test_a_slot_for_one_of_the_pins_makes_them_independent():
     closed = pinned(0.3, "x_slide_turning").contact_set()
-    found = redundancy(closed, [0.15, 0.0, 0.0])
-    assert not found.redundant
-    assert found.contacts == ()
-    assert found.condition < 10
+    held = redundancy(closed, [0.15, 0.0, 0.0])
+    assert not held.redundant
+    assert held.contacts == ()
+    assert held.condition < 10
     # The same number as the motion says, which measures it by elimination.
-    assert found.independence > 0.1
+    assert held.independence > 0.1
     refuse_impossible(pinned(0.35, "x_slide_turning").contact_set(), [0.2, 0.02, 0.1])
 
 
@@ -71,10 +71,10 @@ def test_a_contact_on_what_cannot_move_is_said_to_be_redundant():
     arm = arm.model_copy(update={"points": (*arm.points, foot)})
     hold = Contact(name="hold", kind="rigid_grasp", first=Side(), second=Side(module=arm.name, point="foot"))
     closed = System([arm], [hold]).contact_set()
-    found = redundancy(closed, np.zeros(2))
-    assert found.redundant
-    assert found.directions == ("hold.x", "hold.y", "hold.rz")
-    assert found.condition == np.inf
+    held = redundancy(closed, np.zeros(2))
+    assert held.redundant
+    assert held.directions == ("hold.x", "hold.y", "hold.rz")
+    assert held.condition == np.inf
 
 
 def test_nothing_closed_is_nothing_to_refuse():

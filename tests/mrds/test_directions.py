@@ -16,8 +16,8 @@ def test_orthogonal_constraints_are_independent_and_their_scale_means_nothing() 
 def test_independence_of_two_constraints_follows_the_angle_between_them() -> None:
     """Singular values of two unit vectors at an angle a: sqrt(1 + cos a) and sqrt(1 - cos a)."""
     angle = 0.3
-    found = Directions.of(np.eye(2), np.array([[1.0, 0.0], [np.cos(angle), np.sin(angle)]]))
-    assert found.independence == pytest.approx(np.tan(angle / 2))
+    directions = Directions.of(np.eye(2), np.array([[1.0, 0.0], [np.cos(angle), np.sin(angle)]]))
+    assert directions.independence == pytest.approx(np.tan(angle / 2))
 
 
 def test_the_angle_is_measured_in_the_metric_of_the_masses() -> None:
@@ -28,14 +28,14 @@ def test_the_angle_is_measured_in_the_metric_of_the_masses() -> None:
 
 def test_a_repeated_constraint_is_entangled_and_the_other_is_not() -> None:
     A = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
-    found = Directions.of(np.eye(3), A)
-    assert found.independence == pytest.approx(0.0, abs=1e-15)
-    assert found.entangled().tolist() == [True, False, True]
+    directions = Directions.of(np.eye(3), A)
+    assert directions.independence == pytest.approx(0.0, abs=1e-15)
+    assert directions.entangled().tolist() == [True, False, True]
 
 
 def test_a_constraint_that_cannot_move_is_entangled() -> None:
-    found = Directions.of(np.eye(2), np.array([[1.0, 0.0], [0.0, 1e-14]]))
-    assert found.entangled().tolist() == [False, True]
+    directions = Directions.of(np.eye(2), np.array([[1.0, 0.0], [0.0, 1e-14]]))
+    assert directions.entangled().tolist() == [False, True]
 
 
 def test_no_constraints_are_independent() -> None:

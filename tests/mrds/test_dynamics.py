@@ -61,8 +61,8 @@ def test_the_bias_is_that_of_lagranges_equations(dimension: str, base: str, seed
     lagrange = ca.jtimes(ca.gradient(T, tree.u), tree.q, tree.u) - ca.gradient(T, tree.q) + ca.gradient(V, tree.q)
     both = ca.Function("both", [tree.q, tree.u], [dynamics.bias, lagrange])
     state = random_state(module, np.random.default_rng(seed))
-    found, expected = (np.array(h).ravel() for h in both(state.q, state.u))
-    assert found == pytest.approx(expected, rel=1e-10, abs=1e-10 * max(1.0, np.abs(expected).max()))
+    bias, expected = (np.array(h).ravel() for h in both(state.q, state.u))
+    assert bias == pytest.approx(expected, rel=1e-10, abs=1e-10 * max(1.0, np.abs(expected).max()))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -72,8 +72,8 @@ def test_the_mass_matrix_is_the_second_derivative_of_the_kinetic_energy(seed: in
     dynamics = Dynamics(tree)
     hessian = ca.hessian(dynamics.kinetic_energy(), tree.u)[0]
     both = ca.Function("both", [tree.q], [ca.densify(dynamics.mass_matrix), ca.densify(hessian)])
-    found, expected = (np.array(M) for M in both(random_state(module, np.random.default_rng(seed)).q))
-    assert found == pytest.approx(expected, rel=1e-11, abs=1e-12 * np.abs(expected).max())
+    mass_matrix, expected = (np.array(M) for M in both(random_state(module, np.random.default_rng(seed)).q))
+    assert mass_matrix == pytest.approx(expected, rel=1e-11, abs=1e-12 * np.abs(expected).max())
 
 
 @thorough

@@ -99,27 +99,27 @@ def test_a_linkage_on_placed_bases_has_the_energies_of_its_rods(dimension: str) 
     q = at_angle(dimension, angle)
     u = np.zeros(len(q) - (dimension == "spatial"))
     u[:4] = rate, rate, -rate * q[3], rate * q[2]
-    found = Energy(list(four_bar(dimension).modules.values())).balance(q, u)
+    balance = Energy(list(four_bar(dimension).modules.values())).balance(q, u)
     inertia = (2 * CRANK_MASS / 3 + COUPLER_MASS) * CRANK**2
-    assert found.kinetic == pytest.approx(inertia * rate**2 / 2, rel=1e-12)
+    assert balance.kinetic == pytest.approx(inertia * rate**2 / 2, rel=1e-12)
     height = CRANK * np.sin(angle)
-    assert found.gravity == pytest.approx(GRAVITY * (CRANK_MASS + COUPLER_MASS) * height, rel=1e-12)
-    assert found.strain == found.dissipation == 0
-    assert found.momentum == pytest.approx((CRANK_MASS + COUPLER_MASS) * np.array([u[2], u[3], 0.0]), rel=1e-12)
+    assert balance.gravity == pytest.approx(GRAVITY * (CRANK_MASS + COUPLER_MASS) * height, rel=1e-12)
+    assert balance.strain == balance.dissipation == 0
+    assert balance.momentum == pytest.approx((CRANK_MASS + COUPLER_MASS) * np.array([u[2], u[3], 0.0]), rel=1e-12)
     # The cranks about their pivots, the right one with its pivot's arm, and the coupler, which does not turn.
     angular = 2 * CRANK_MASS * CRANK**2 / 3 * rate + COUPLER * CRANK_MASS * u[3] / 2
     angular += COUPLER_MASS * ((q[2] + COUPLER / 2) * u[3] - q[3] * u[2])
-    assert found.angular_momentum == pytest.approx([0.0, 0.0, angular], rel=1e-12)
+    assert balance.angular_momentum == pytest.approx([0.0, 0.0, angular], rel=1e-12)
 
 
 def test_gravity_and_strain_are_the_potential_energy_of_the_model() -> None:
     system, q, u = floating_pair()
-    found = Energy(list(system.modules.values())).balance(q, u)
+    balance = Energy(list(system.modules.values())).balance(q, u)
     n = len(interpreted(system.modules["flexible_robot"]).positions)
     models = [interpreted(m) for m in system.modules.values()]
     parts = list(zip(models, (q[:n], q[n:]), (u[: n - 1], u[n - 1 :]), strict=True))
-    assert found.strain > 0
-    assert found.gravity + found.strain == pytest.approx(sum(m.potential_energy(x) for m, x, _ in parts), rel=1e-12)
-    assert found.kinetic == pytest.approx(sum(m.kinetic_energy(x, v) for m, x, v in parts), rel=1e-12)
-    both = np.concatenate([found.momentum, found.angular_momentum])
+    assert balance.strain > 0
+    assert balance.gravity + balance.strain == pytest.approx(sum(m.potential_energy(x) for m, x, _ in parts), rel=1e-12)
+    assert balance.kinetic == pytest.approx(sum(m.kinetic_energy(x, v) for m, x, v in parts), rel=1e-12)
+    both = np.concatenate([balance.momentum, balance.angular_momentum])
     assert both == pytest.approx(sum(m.momentum(x, v).copy() for m, x, v in parts), rel=1e-12)

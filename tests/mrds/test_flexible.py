@@ -135,8 +135,8 @@ def test_the_bias_is_that_of_lagranges_equations(robot: Module, seed: int) -> No
     T, V = dynamics.kinetic_energy(), dynamics.potential_energy()
     lagrange = ca.jtimes(ca.gradient(T, tree.u), tree.q, tree.u) - ca.gradient(T, tree.q) + ca.gradient(V, tree.q)
     both = ca.Function("both", [tree.q, tree.u], [dynamics.bias, lagrange])
-    found, expected = (np.array(h).ravel() for h in both(*bent_state(interpreted(robot), seed)))
-    assert found == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    bias, expected = (np.array(h).ravel() for h in both(*bent_state(interpreted(robot), seed)))
+    assert bias == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
 @robots

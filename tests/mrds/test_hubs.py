@@ -7,7 +7,7 @@ from tests.support.random_systems import closed_chains
 
 
 @pytest.mark.parametrize(
-    ("chains", "joints", "kind", "found"),
+    ("chains", "joints", "kind", "expected"),
     [
         (2, 6, "rigid_grasp", {"load"}),  # each arm has six joints for six constraints
         (2, 5, "rigid_grasp", set()),  # and one too few
@@ -16,6 +16,6 @@ from tests.support.random_systems import closed_chains
         (1, 6, "rigid_grasp", set()),  # held by one only
     ],
 )
-def test_a_body_between_arms_is_a_hub_where_each_arm_resists_its_own_contacts(chains, joints, kind, found) -> None:
+def test_a_body_between_arms_is_a_hub_where_each_arm_resists_its_own_contacts(chains, joints, kind, expected) -> None:
     system, _, _ = closed_chains(chains, joints, kind, seed=1)
-    assert hubs(system.modules, tuple(system.contacts.values()), system.planar) == found
+    assert hubs(system.modules, tuple(system.contacts.values()), system.planar) == expected

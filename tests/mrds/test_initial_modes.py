@@ -14,21 +14,21 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def test_a_robot_that_floats_at_rest_is_in_equilibrium_and_has_rigid_body_modes_only() -> None:
-    found = initial_modes(load("free-flyer"))
-    assert found.complaint is None
-    assert all(mode.rigid for mode in found.modes)
-    assert len(found.modes) == len(load("free-flyer").velocities)
+    start = initial_modes(load("free-flyer"))
+    assert start.complaint is None
+    assert all(mode.rigid for mode in start.modes)
+    assert len(start.modes) == len(load("free-flyer").velocities)
 
 
 def test_the_accelerations_of_a_start_that_is_no_equilibrium_are_named() -> None:
     bed = load("flx-pendulum")
     key = next(c.key for c in bed.positions if c.unit == "rad")
-    found = initial_modes(load("flx-pendulum", [f"simulation.initial.{key}=0.4"]))
-    falls = {c.name: value for c, value in found.acceleration.items() if c.unit == "rad/s^2"}
+    start = initial_modes(load("flx-pendulum", [f"simulation.initial.{key}=0.4"]))
+    falls = {c.name: value for c, value in start.acceleration.items() if c.unit == "rad/s^2"}
     assert falls
-    assert "no equilibrium" in str(found.complaint)
-    assert max(falls, key=lambda name: abs(falls[name])) in str(found.complaint)
-    assert len(found.as_json()["modes"]) == len(found.modes)
+    assert "no equilibrium" in str(start.complaint)
+    assert max(falls, key=lambda name: abs(falls[name])) in str(start.complaint)
+    assert len(start.as_json()["modes"]) == len(start.modes)
 
 
 def test_a_start_off_its_contacts_is_refused() -> None:

@@ -37,9 +37,9 @@ def flexible_joint(rotor: float = ROTOR, **spring: Any) -> Module:
 
 def test_rotor_and_link_vibrate_against_each_other_as_in_the_closed_form() -> None:
     """w^2 = k (1/J + 1/I)."""
-    found = [mode for mode in modes(System([flexible_joint()]).contact_set(), np.zeros(2)) if not mode.rigid]
+    vibrations = [mode for mode in modes(System([flexible_joint()]).contact_set(), np.zeros(2)) if not mode.rigid]
     expected = math.sqrt(SPRING * (1 / ROTOR + 1 / LINK)) / (2 * math.pi)
-    assert [mode.frequency for mode in found] == pytest.approx([expected], rel=1e-9)
+    assert [mode.frequency for mode in vibrations] == pytest.approx([expected], rel=1e-9)
 
 
 def test_power_of_the_spring_is_the_change_of_its_energy() -> None:

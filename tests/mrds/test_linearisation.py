@@ -38,8 +38,8 @@ def differences(system: System, closed: ContactSet, q: Array, u: Array, force: A
     return np.array(columns).T
 
 
-def assert_close(found: Array, expected: Array, tolerance: float = 1e-6) -> None:
-    np.testing.assert_allclose(found, expected, atol=tolerance * (1 + np.abs(expected).max(initial=0.0)))
+def assert_close(actual: Array, expected: Array, tolerance: float = 1e-6) -> None:
+    np.testing.assert_allclose(actual, expected, atol=tolerance * (1 + np.abs(expected).max(initial=0.0)))
 
 
 def flexible_grasp() -> tuple[System, Array, Array]:
@@ -151,11 +151,11 @@ def test_the_same_grasp_twice_is_linearised_like_once_and_shares_no_definite_for
     once = system.contact_set()
     q, u = once.project(q, 0.5 * u)
     names = ["tip1_x_n", "tip1_rz_n_m"]
-    expected, found = (linearise(c, q, u, 0 * u, outputs=names) for c in (once, doubled))
-    assert found.states == expected.states
-    for one, other in zip(found[:4], expected[:4], strict=True):
+    expected, linear = (linearise(c, q, u, 0 * u, outputs=names) for c in (once, doubled))
+    assert linear.states == expected.states
+    for one, other in zip(linear[:4], expected[:4], strict=True):
         assert_close(one, other, 1e-9)
-    assert_close(found.T, expected.T, 1e-9)
+    assert_close(linear.T, expected.T, 1e-9)
     with pytest.raises(InputError, match="output 'tip0_x_n': other constraints can take its place"):
         linearise(doubled, q, u, 0 * u, outputs=["tip0_x_n"])
 
@@ -163,18 +163,18 @@ def test_the_same_grasp_twice_is_linearised_like_once_and_shares_no_definite_for
 def test_a_linkage_in_space_is_linearised_like_the_one_in_the_plane() -> None:
     """Three of its ten constraints are too many; moving, about a pose where nothing balances."""
     angle, rate = -1.0, 0.8
-    found: list[StateSpace] = []
+    systems: list[StateSpace] = []
     for dimension in ("planar", "spatial"):
         closed = four_bar(dimension).contact_set()
         q = at_angle(dimension, angle)
         u = np.zeros(len(q) - (dimension == "spatial"))
         x, y = q[2:4]
         u[:4] = rate, rate, -rate * y, rate * x
-        found.append(linearise(closed, q, u, 0 * u, inputs=["left_pivot"], outputs=["left_pivot_rad_s"]))
-    for one, other in zip(found[0][:4], found[1][:4], strict=True):
+        systems.append(linearise(closed, q, u, 0 * u, inputs=["left_pivot"], outputs=["left_pivot_rad_s"]))
+    for one, other in zip(systems[0][:4], systems[1][:4], strict=True):
         assert_close(one, other, 1e-9)
-    assert found[0].states == found[1].states
-    assert found[0].A.shape == (2, 2)
+    assert systems[0].states == systems[1].states
+    assert systems[0].A.shape == (2, 2)
 
 
 @pytest.mark.parametrize("dimension", ["planar", "spatial"])

@@ -49,10 +49,10 @@ def pinned_beam(count: int, **more: Any) -> ContactSet:
 
 def test_a_cantilever_has_the_frequencies_of_the_beam() -> None:
     roots = [1.8751040687119611, 4.6940911329741754, 7.8547574382376126]
-    found = modes(beam(0.8, 3), np.zeros(3))
-    assert [m.frequency for m in found] == pytest.approx(hertz(roots, 0.8), rel=1e-9)
-    assert [max(m.shape, key=lambda n: abs(m.shape[n])) for m in found] == ["beam_y1", "beam_y2", "beam_y3"]
-    assert not any(m.rigid or m.unstable for m in found)
+    vibrations = modes(beam(0.8, 3), np.zeros(3))
+    assert [m.frequency for m in vibrations] == pytest.approx(hertz(roots, 0.8), rel=1e-9)
+    assert [max(m.shape, key=lambda n: abs(m.shape[n])) for m in vibrations] == ["beam_y1", "beam_y2", "beam_y3"]
+    assert not any(m.rigid or m.unstable for m in vibrations)
 
 
 def test_a_tip_mass_slows_the_cantilever_as_the_exact_beam_says() -> None:
@@ -65,17 +65,17 @@ def test_a_tip_mass_slows_the_cantilever_as_the_exact_beam_says() -> None:
         return 1 + math.cos(B) * math.cosh(B) + ratio * B * turning
 
     roots = [brentq(exact, 0.5, 1.8), brentq(exact, 3.5, 4.6)]
-    found = modes(beam(length, 6, tip_mass_kg=tip), np.zeros(6))
+    vibrations = modes(beam(length, 6, tip_mass_kg=tip), np.zeros(6))
     # Eigenfunctions without a tip mass have no shear at the tip: their sum comes near it from above.
-    assert [m.frequency for m in found[:2]] == pytest.approx(hertz(roots, length), rel=2e-3)
-    assert all(m.frequency > f for m, f in zip(found, hertz(roots, length), strict=False))
+    assert [m.frequency for m in vibrations[:2]] == pytest.approx(hertz(roots, length), rel=2e-3)
+    assert all(m.frequency > f for m, f in zip(vibrations, hertz(roots, length), strict=False))
 
 
 def test_a_chain_closed_at_both_ends_swings_as_the_pinned_beam_and_has_no_other_modes() -> None:
-    found = modes(pinned_beam(3), np.zeros(4))
-    assert [m.frequency for m in found] == pytest.approx(hertz(np.pi * np.arange(1, 4), 1.0), rel=1e-9)
+    vibrations = modes(pinned_beam(3), np.zeros(4))
+    assert [m.frequency for m in vibrations] == pytest.approx(hertz(np.pi * np.arange(1, 4), 1.0), rel=1e-9)
     # In shape k the joint turns by the slope of sqrt(2) sin(k π x) at the base.
-    assert [abs(m.shape["joint1"] / m.shape[f"link1_y{k}"]) for k, m in enumerate(found, 1)] == pytest.approx(
+    assert [abs(m.shape["joint1"] / m.shape[f"link1_y{k}"]) for k, m in enumerate(vibrations, 1)] == pytest.approx(
         math.sqrt(2) * np.pi * np.arange(1, 4), rel=1e-9
     )
 
@@ -99,19 +99,19 @@ def test_a_hanging_linkage_is_a_pendulum_and_a_standing_one_falls(dimension: str
 
 
 def test_a_free_flyer_has_three_rigid_modes_in_the_plane_and_six_in_space() -> None:
-    found = modes(beam(0.8, 3, base="floating", shapes="pinned_free"), np.zeros(6))
-    assert [m.rigid for m in found] == [True] * 3 + [False] * 3
-    assert [m.frequency for m in found[:3]] == [0, 0, 0]
+    vibrations = modes(beam(0.8, 3, base="floating", shapes="pinned_free"), np.zeros(6))
+    assert [m.rigid for m in vibrations] == [True] * 3 + [False] * 3
+    assert [m.frequency for m in vibrations[:3]] == [0, 0, 0]
     # Of the free beam, whose shapes are near to these; a Rayleigh quotient comes from above.
-    assert found[3].frequency == pytest.approx(hertz([4.730040744862704], 0.8)[0], rel=0.05)
+    assert vibrations[3].frequency == pytest.approx(hertz([4.730040744862704], 0.8)[0], rel=0.05)
     robot = spatial_robot()
     q, _ = bent_state(interpreted(robot), 1, bend=0.0)
-    found = modes(System([robot]).contact_set(), q)
-    assert sum(m.rigid for m in found) == 6 + 2  # and two joints
-    assert len(found) == 6 + 2 + 9
-    assert not any(m.unstable for m in found)
+    vibrations = modes(System([robot]).contact_set(), q)
+    assert sum(m.rigid for m in vibrations) == 6 + 2  # and two joints
+    assert len(vibrations) == 6 + 2 + 9
+    assert not any(m.unstable for m in vibrations)
     # No rigid mode bends anything.
-    for mode in found[:8]:
+    for mode in vibrations[:8]:
         assert max(abs(a) for name, a in mode.shape.items() if name.startswith(("first_", "second_"))) < 1e-6
 
 
@@ -126,9 +126,9 @@ def test_two_modules_in_contact_have_the_modes_of_one() -> None:
     elbow = Contact(name="elbow", kind="revolute", first=sides[0], second=sides[1])
     joined = System([planar_arm([first], name="arm"), loose], [elbow]).contact_set()
     expected = modes(whole, [0.0, np.pi / 2, 0.0, 0.0, 0.0, 0.0])
-    found = modes(joined, [0.0, 0.0, 0.0, 1.0, 0.0, np.pi / 2, 0.0, 0.0])
-    assert [m.rigid for m in found] == [m.rigid for m in expected] == [True] * 2 + [False] * 4
-    assert [m.frequency for m in found] == pytest.approx([m.frequency for m in expected], rel=1e-8)
+    vibrations = modes(joined, [0.0, 0.0, 0.0, 1.0, 0.0, np.pi / 2, 0.0, 0.0])
+    assert [m.rigid for m in vibrations] == [m.rigid for m in expected] == [True] * 2 + [False] * 4
+    assert [m.frequency for m in vibrations] == pytest.approx([m.frequency for m in expected], rel=1e-8)
 
 
 @pytest.mark.parametrize("ratio", [0.02, 0.3])

@@ -73,6 +73,6 @@ def test_motion_that_no_acceleration_can_continue_is_contradictory() -> None:
 
 def test_the_constraints_in_question_have_names() -> None:
     system = pinned(2.0, 0.0)
-    found = redundancy(system.contact_set(), (0.0, 0.0))
-    assert found.redundant
-    assert found.directions == ("pin.x",)
+    held = redundancy(system.contact_set(), (0.0, 0.0))
+    assert held.redundant
+    assert held.directions == ("pin.x",)

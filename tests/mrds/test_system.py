@@ -99,9 +99,9 @@ def test_any_system_moves_as_one_dense_kkt_solve_says_and_acts_as_much_as_it_rea
     @example(2)  # rigid in space it has a universal joint, the only kind whose modes move
     @given(st.integers(0, 1 << 20).filter(lambda seed: holdable(random_system(seed, dimension, flexible))))
     def moves(seed):
-        found = independences(random_system(seed, dimension, flexible), range(seed, seed + 3))
+        independence = independences(random_system(seed, dimension, flexible), range(seed, seed + 3))
         # Systems that were excused anything are checked all the same, but count for nothing.
-        assume(min(found) >= WELL_APART)
+        assume(min(independence) >= WELL_APART)
 
     moves()
 

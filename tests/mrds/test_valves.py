@@ -219,8 +219,8 @@ def test_many_steps_at_once_are_the_same_to_the_bit_as_one_by_one(delay, rise, m
     at_once, one_by_one = ValveBank(valve, 2, CHANGES), ValveBank(valve, 2, CHANGES)
     at = 0
     for wait, opening in script:
-        found = np.broadcast_to(at_once.mean_openings(at, at + wait, STEP), (wait, 2))
-        for row in found:
+        openings = np.broadcast_to(at_once.mean_openings(at, at + wait, STEP), (wait, 2))
+        for row in openings:
             assert np.array_equal(row, one_by_one.mean_opening(at * STEP, (at + 1) * STEP))
             at += 1
         at_once.command(at * STEP, np.array(opening))

@@ -51,8 +51,8 @@ def main() -> int:
             arguments.calls.parent.mkdir(parents=True, exist_ok=True)
             _pytest(copy, ["-p", "tests.mutation.calls", "--calls", str(arguments.calls.absolute())], None)
         tests = RecordedTests(json.loads(arguments.calls.read_text()))
-        found = [f for package in PACKAGES for f in sorted((copy / package).rglob("*.[cp]*")) if f.suffix in KINDS]
-        files = [str(f.relative_to(copy)) for f in found]
+        sources = [f for package in PACKAGES for f in sorted((copy / package).rglob("*.[cp]*")) if f.suffix in KINDS]
+        files = [str(f.relative_to(copy)) for f in sources]
         every = [m for file in files if file.startswith(arguments.under) for m in KINDS[Path(file).suffix](copy, file)]
         chosen = random.Random(arguments.seed).sample(every, min(arguments.mutants, len(every)))
         print(f"{len(chosen)} of {len(every)} mutants in {len(files)} files, seed {arguments.seed}", flush=True)

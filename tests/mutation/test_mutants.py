@@ -44,9 +44,9 @@ EXPECTED = [
 
 def test_operators_constants_conditions_and_results_are_changed_one_at_a_time(tmp_path: Path) -> None:
     (tmp_path / "ball.py").write_text(SOURCE)
-    found = list(mutants(tmp_path, "ball.py"))
-    assert [(m.function, m.before, m.after) for m in found] == EXPECTED
-    for mutant in found:
+    mutations = list(mutants(tmp_path, "ball.py"))
+    assert [(m.function, m.before, m.after) for m in mutations] == EXPECTED
+    for mutant in mutations:
         mutant.apply(tmp_path)
         changed = (tmp_path / "ball.py").read_text()
         assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(SOURCE))
@@ -74,11 +74,11 @@ C_EXPECTED = [
 
 def test_operators_and_constants_of_c_are_changed_in_functions_only(tmp_path: Path) -> None:
     (tmp_path / "ball.c").write_text(C_SOURCE)
-    found = list(c_mutants(tmp_path, "ball.c"))
-    assert [(m.before, m.after) for m in found] == C_EXPECTED
-    assert {m.function for m in found} == {"falls"}
-    assert found[1].line == 7
-    found[3].apply(tmp_path)
+    mutations = list(c_mutants(tmp_path, "ball.c"))
+    assert [(m.before, m.after) for m in mutations] == C_EXPECTED
+    assert {m.function for m in mutations} == {"falls"}
+    assert mutations[1].line == 7
+    mutations[3].apply(tmp_path)
     assert (tmp_path / "ball.c").read_text() == C_SOURCE.replace("[i + 1]", "[i + 2]")
 
 
@@ -105,8 +105,8 @@ def test_the_tests_of_a_mutant_are_those_that_call_its_function_and_then_their_n
             "tests/rt/test_b.py::other": (0.5, ["rt/ball.py::Ball.bounce"]),
         }
     )
-    found = {m.before: m for m in mutants(tmp_path, "rt/ball.py")}
-    falls, limit = found["speed < -1"], found["0.5"]
+    mutations = {m.before: m for m in mutants(tmp_path, "rt/ball.py")}
+    falls, limit = mutations["speed < -1"], mutations["0.5"]
     quick, slow, neighbour = (f"tests/rt/test_a.py::{name}" for name in ("quick", "slow", "neighbour"))
     assert tests.concerning(falls, 10.0) == [quick, slow, neighbour]
     assert tests.concerning(falls, 3.2) == [quick, slow]

@@ -46,8 +46,8 @@ MUTANTS: dict[str, tuple[Any, str, Any, str]] = {
 def errors(model: Model) -> dict[str, float]:
     """Largest disagreement with Pinocchio per quantity, over three states."""
     twin, rng = PinocchioTwin(model.module), np.random.default_rng(4)
-    found = [disagreement(model, twin, random_state(model.module, rng)) for _ in range(3)]
-    return {quantity: max(f[quantity] for f in found) for quantity in found[0]}
+    disagreements = [disagreement(model, twin, random_state(model.module, rng)) for _ in range(3)]
+    return {quantity: max(f[quantity] for f in disagreements) for quantity in disagreements[0]}
 
 
 @pytest.fixture

@@ -186,8 +186,8 @@ def test_a_part_of_a_users_own_runs_is_recorded_and_replayed_bit_for_bit(part: s
     assert (summary["ended"], summary["log_failure"]) == ("completed", None), summary["text"]
     log = granite.read_log(tmp_path / "run.mcap")
     assert len(log.rows) == 100
-    found = granite.replay(log)
-    assert (found.first, found.ticks, found.changed) == (None, 100, ())
+    replayed = granite.replay(log)
+    assert (replayed.first, replayed.ticks, replayed.changed) == (None, 100, ())
     assert (file.name in log.info["sources"]) == (part != "controlled module")
 
 
@@ -210,10 +210,10 @@ def test_a_replay_says_when_the_source_has_changed(tmp_path: Path) -> None:
     assert changed_sources(log) == (str(file),)
     with pytest.raises(InputError, match=r"my_lab\.py' changed since, expected the file as it was, or --trust"):
         granite.replay(log)
-    found = granite.replay(log, trust=True)
-    assert found.changed == (str(file),)
-    assert found.first is not None
-    assert found.first.topic == "/demand"
+    replayed = granite.replay(log, trust=True)
+    assert replayed.changed == (str(file),)
+    assert replayed.first is not None
+    assert replayed.first.topic == "/demand"
 
 
 def test_the_own_law_is_what_flies_the_robot(tmp_path: Path) -> None:

@@ -30,9 +30,9 @@ def truth(log: Log, entry: str) -> np.ndarray:
 
 
 def verdict(log: Log) -> dict[str, Any]:
-    found = AuditVerdict(log.bed, log.channels)
-    found.update(log.rows)
-    result = found.result()
+    audit = AuditVerdict(log.bed, log.channels)
+    audit.update(log.rows)
+    result = audit.result()
     assert result is not None
     return result
 

@@ -39,8 +39,8 @@ def run(simulated: Lab, until: float, since: float = 0.0) -> None:
 
 def momentum(simulated: Lab) -> Array:
     plant = simulated.plant
-    found: Array = Model(plant.bed.modules[0]).momentum(plant.q, plant.u).copy()
-    return found
+    total: Array = Model(plant.bed.modules[0]).momentum(plant.q, plant.u).copy()
+    return total
 
 
 # --- pushes ------------------------------------------------------------------------------------------------------
@@ -71,16 +71,16 @@ def test_a_push_acts_at_the_mass_centre_of_its_body() -> None:
         moments.append(3.0 * (shoulder + np.cos(a) * centre[0] - np.sin(a) * centre[1]))
         if k < 100:
             simulated.advance((k + 1) * 0.001)
-    found = model.momentum(simulated.plant.q, simulated.plant.u)[5]
-    assert found == pytest.approx(np.trapezoid(moments, dx=0.001), rel=1e-5)
+    spin = model.momentum(simulated.plant.q, simulated.plant.u)[5]
+    assert spin == pytest.approx(np.trapezoid(moments, dx=0.001), rel=1e-5)
 
 
 def test_a_moment_is_angular_momentum_alone() -> None:
     simulated = lab("{kind='push', at_s=0.0, duration_s=0.2, body='forearm', moment_n_m=0.3}")
     run(simulated, 0.2)
-    found = momentum(simulated)
-    np.testing.assert_allclose(found[:5], 0.0, atol=1e-12)
-    assert found[5] == pytest.approx(0.06, abs=1e-10)
+    total = momentum(simulated)
+    np.testing.assert_allclose(total[:5], 0.0, atol=1e-12)
+    assert total[5] == pytest.approx(0.06, abs=1e-10)
 
 
 def test_pushes_add_up() -> None:
@@ -199,36 +199,36 @@ MOVING = ("simulation.initial={shoulder_rad_s=0.5, base_x_m_s=0.1}",)
 
 def test_a_silent_sensor_gives_no_new_frame_and_comes_back() -> None:
     device = lab(fault("joint_sensors", "silent", duration_s=0.05), more=MOVING).device("joint_sensors")
-    found = frames(device, 30)
-    silent = found[10:20]
-    assert {frame.number for frame in silent} == {found[9].number}
+    arrivals = frames(device, 30)
+    silent = arrivals[10:20]
+    assert {frame.number for frame in silent} == {arrivals[9].number}
     assert {frame.status for frame in silent} == {Status.SILENT}
-    assert all(np.array_equal(frame.values, found[9].values) for frame in silent)
-    assert {frame.status for frame in (*found[:10], *found[20:])} == {Status.OK}
-    assert found[20].number > found[9].number
+    assert all(np.array_equal(frame.values, arrivals[9].values) for frame in silent)
+    assert {frame.status for frame in (*arrivals[:10], *arrivals[20:])} == {Status.OK}
+    assert arrivals[20].number > arrivals[9].number
 
 
 def test_a_sensor_that_is_silent_from_the_start_has_no_frame() -> None:
-    found = frames(lab(fault("joint_sensors", "silent", 0.0)).device("joint_sensors"), 5)
-    assert [(frame.number, frame.status) for frame in found] == [(0, Status.SILENT)] * 5
-    assert all(np.isnan(frame.values).all() for frame in found)
+    arrivals = frames(lab(fault("joint_sensors", "silent", 0.0)).device("joint_sensors"), 5)
+    assert [(frame.number, frame.status) for frame in arrivals] == [(0, Status.SILENT)] * 5
+    assert all(np.isnan(frame.values).all() for frame in arrivals)
 
 
 @pytest.mark.parametrize("at", [0.0, 0.05])
 def test_a_frozen_sensor_repeats_its_values_with_new_numbers(at: float) -> None:
     device = lab(fault("joint_sensors", "frozen", at), more=MOVING).device("joint_sensors")
-    found, first = frames(device, 30), round(at / PERIOD)
-    assert [frame.number for frame in found] == list(range(1, 31))
-    assert {frame.status for frame in found} == {Status.OK}
-    frozen = {frame.values.tobytes() for frame in found[first:]}
-    assert frozen == {found[max(first - 1, 0)].values.tobytes()}
+    arrivals, first = frames(device, 30), round(at / PERIOD)
+    assert [frame.number for frame in arrivals] == list(range(1, 31))
+    assert {frame.status for frame in arrivals} == {Status.OK}
+    frozen = {frame.values.tobytes() for frame in arrivals[first:]}
+    assert frozen == {arrivals[max(first - 1, 0)].values.tobytes()}
 
 
 def test_a_sensor_may_give_what_is_no_number() -> None:
-    found = frames(lab(fault("joint_sensors", "not_finite")).device("joint_sensors"), 12)
-    assert np.isfinite(found[9].values).all()
-    assert np.isnan(found[10].values).all()
-    assert found[11].number == 12
+    arrivals = frames(lab(fault("joint_sensors", "not_finite")).device("joint_sensors"), 12)
+    assert np.isfinite(arrivals[9].values).all()
+    assert np.isnan(arrivals[10].values).all()
+    assert arrivals[11].number == 12
 
 
 def test_an_offset_moves_one_signal() -> None:
@@ -253,12 +253,12 @@ def test_faults_of_one_sensor_leave_another_as_it_was() -> None:
 def test_a_drop_out_is_a_while_without_new_frames() -> None:
     more = ("devices.vision.simulated.dropout_probability=0", "devices.vision.simulated.latency_jitter_s=0")
     event = "{kind='drop_out', at_s=0.2, duration_s=0.3, device='vision'}"
-    found = frames(lab(event, more=more).device("vision"), 200)
-    numbers = np.array([frame.number for frame in found])
+    arrivals = frames(lab(event, more=more).device("vision"), 200)
+    numbers = np.array([frame.number for frame in arrivals])
     assert len(set(numbers[40:100])) == 1
     assert numbers[39] == numbers[40]
     assert numbers[100] - numbers[99] == 18  # what was exposed meanwhile has arrived
-    assert {frame.status for frame in found[40:100]} == {Status.SILENT}
+    assert {frame.status for frame in arrivals[40:100]} == {Status.SILENT}
 
 
 # --- faults of actuators -----------------------------------------------------------------------------------------
@@ -297,23 +297,23 @@ def test_an_actuator_that_is_silent_from_the_start_does_nothing() -> None:
 
 def test_an_actuator_that_refuses_rests_and_says_so() -> None:
     simulated = lab(fault("motors", "refuses", duration_s=0.05))
-    found = written(simulated.device("motors"), 25, np.array([0.1, 0.0]))
-    assert [frame.status for frame in found] == [Status.OK] * 10 + [Status.REFUSED] * 10 + [Status.OK] * 5
-    assert [frame.number for frame in found] == list(range(1, 26))
-    assert not any(frame.values.any() for frame in found[10:20])
-    np.testing.assert_array_equal(found[20].values, [0.1, 0.0])
+    reports = written(simulated.device("motors"), 25, np.array([0.1, 0.0]))
+    assert [frame.status for frame in reports] == [Status.OK] * 10 + [Status.REFUSED] * 10 + [Status.OK] * 5
+    assert [frame.number for frame in reports] == list(range(1, 26))
+    assert not any(frame.values.any() for frame in reports[10:20])
+    np.testing.assert_array_equal(reports[20].values, [0.1, 0.0])
 
 
 def thrusts(simulated: Lab, ticks: int, setpoint: Array) -> Array:
     """Mean thrust of every tick, under a set point that never changes; frames never show a fault."""
-    device, found = simulated.device("thrusters"), []
+    device, values = simulated.device("thrusters"), []
     for k in range(ticks):
         frame = device.write(k * PERIOD, setpoint)
         assert frame.status == Status.OK
         np.testing.assert_array_equal(frame.values, setpoint)
         simulated.plant.advance((k + 1) * PERIOD)
-        found.append(simulated.plant.thrust)
-    return np.array(found)
+        values.append(simulated.plant.thrust)
+    return np.array(values)
 
 
 NO_TANK = ("devices.thrusters.simulated.tank_n_s=none",)
@@ -322,29 +322,29 @@ NO_TANK = ("devices.thrusters.simulated.tank_n_s=none",)
 @pytest.mark.parametrize("duration", [None, 0.1])
 def test_a_dead_thruster_gives_nothing_and_no_frame_shows_it(duration: float | None) -> None:
     lasting = {} if duration is None else {"duration_s": duration}
-    found = thrusts(lab(fault("thrusters", "dead", unit="r3", **lasting), more=NO_TANK), 50, np.ones(8))
-    np.testing.assert_allclose(found[5:, [0, 1, 3, 4, 5, 6, 7]], 1.0, rtol=1e-12)
-    np.testing.assert_allclose(found[5:10, 2], 1.0, rtol=1e-12)
-    assert not found[10:30, 2].any()
-    np.testing.assert_allclose(found[30:, 2], 0.0 if duration is None else 1.0, rtol=1e-12)
+    delivered = thrusts(lab(fault("thrusters", "dead", unit="r3", **lasting), more=NO_TANK), 50, np.ones(8))
+    np.testing.assert_allclose(delivered[5:, [0, 1, 3, 4, 5, 6, 7]], 1.0, rtol=1e-12)
+    np.testing.assert_allclose(delivered[5:10, 2], 1.0, rtol=1e-12)
+    assert not delivered[10:30, 2].any()
+    np.testing.assert_allclose(delivered[30:, 2], 0.0 if duration is None else 1.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("duration", [None, 0.1])
 def test_a_thruster_that_is_stuck_open_pushes_and_no_frame_shows_it(duration: float | None) -> None:
     lasting = {} if duration is None else {"duration_s": duration}
-    found = thrusts(lab(fault("thrusters", "stuck_open", unit="r3", **lasting), more=NO_TANK), 50, np.zeros(8))
-    assert not found[:, [0, 1, 3, 4, 5, 6, 7]].any()
-    assert not found[:10, 2].any()
-    np.testing.assert_allclose(found[10:30, 2], 1.0, rtol=1e-12)
-    np.testing.assert_allclose(found[30:, 2], 1.0 if duration is None else 0.0, rtol=1e-12)
+    delivered = thrusts(lab(fault("thrusters", "stuck_open", unit="r3", **lasting), more=NO_TANK), 50, np.zeros(8))
+    assert not delivered[:, [0, 1, 3, 4, 5, 6, 7]].any()
+    assert not delivered[:10, 2].any()
+    np.testing.assert_allclose(delivered[10:30, 2], 1.0, rtol=1e-12)
+    np.testing.assert_allclose(delivered[30:, 2], 1.0 if duration is None else 0.0, rtol=1e-12)
 
 
 def test_a_stuck_thruster_of_the_data_sheet_stays_stuck_when_another_recovers() -> None:
     stuck = (*NO_TANK, "devices.thrusters.simulated.stuck_open=['r1']")
     event = fault("thrusters", "stuck_open", unit="r3", duration_s=0.05)
-    found = thrusts(lab(event, more=stuck), 40, np.zeros(8))
-    np.testing.assert_allclose(found[:, 0], 1.0, rtol=1e-12)
-    np.testing.assert_allclose(found[30:, 2], 0.0, atol=0.0)
+    delivered = thrusts(lab(event, more=stuck), 40, np.zeros(8))
+    np.testing.assert_allclose(delivered[:, 0], 1.0, rtol=1e-12)
+    np.testing.assert_allclose(delivered[30:, 2], 0.0, atol=0.0)
 
 
 # --- what is refused ---------------------------------------------------------------------------------------------
@@ -370,10 +370,10 @@ def test_a_fault_has_the_keys_that_it_needs_and_no_others(event: str, key: str, 
 
 
 def test_one_signal_may_freeze_while_the_others_go_on() -> None:
-    found = frames(
+    arrivals = frames(
         lab(fault("joint_sensors", "frozen", unit="elbow_angle_rad"), more=MOVING).device("joint_sensors"), 30
     )
-    values = np.array([frame.values for frame in found])
+    values = np.array([frame.values for frame in arrivals])
     assert len(set(values[9:, 1])) == 1
     assert all(len(set(values[10:, i])) > 3 for i in (0, 2, 3))
 
@@ -412,8 +412,8 @@ def test_exchanged_motors_get_each_other_s_torque_and_report_their_own() -> None
 
 
 def test_a_thruster_gives_a_factor_of_its_thrust() -> None:
-    found = thrusts(lab(fault("thrusters", "thrust_factor", unit="r3", value=0.5), more=NO_TANK), 30, np.ones(8))
-    np.testing.assert_allclose(found[15:, [2, 3]], [[0.5, 1.0]] * 15, rtol=1e-12)
+    delivered = thrusts(lab(fault("thrusters", "thrust_factor", unit="r3", value=0.5), more=NO_TANK), 30, np.ones(8))
+    np.testing.assert_allclose(delivered[15:, [2, 3]], [[0.5, 1.0]] * 15, rtol=1e-12)
 
 
 def test_a_late_actuator_applies_each_set_point_later_and_reports_it_at_once() -> None:
@@ -425,10 +425,10 @@ def test_a_late_actuator_applies_each_set_point_later_and_reports_it_at_once() -
 
 
 def test_a_late_sensor_gives_the_frames_of_before_with_their_own_times() -> None:
-    found = frames(lab(fault("joint_sensors", "late", value=0.03)).device("joint_sensors"), 30)
+    arrivals = frames(lab(fault("joint_sensors", "late", value=0.03)).device("joint_sensors"), 30)
     plain = frames(lab().device("joint_sensors"), 30)
-    assert [frame.t for frame in found[:10]] == [frame.t for frame in plain[:10]]
-    assert [frame.number for frame in found[16:]] == [frame.number for frame in plain[10:24]]
+    assert [frame.t for frame in arrivals[:10]] == [frame.t for frame in plain[:10]]
+    assert [frame.number for frame in arrivals[16:]] == [frame.number for frame in plain[10:24]]
 
 
 def test_an_actuator_may_confirm_a_stop_and_go_on() -> None:

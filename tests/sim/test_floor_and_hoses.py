@@ -59,10 +59,10 @@ def test_waves_are_a_floor_of_heights() -> None:
     wave = {"length_m": 0.6, "slope_g": 3e-3, "direction_rad": 0.5}
     simulation = {"table": LEVEL | {"waves": [wave]}}
     along = np.array([math.cos(0.5), math.sin(0.5)])
-    found = [acceleration(simulation, tuple(s * along)) for s in (0.0, 0.15)]
-    assert abs(found[0] @ [-along[1], along[0]]) < 1e-12
-    phase = math.atan2(found[0] @ along, found[1] @ along)
-    assert np.hypot(found[0] @ along, found[1] @ along) == pytest.approx(3e-3 * G, rel=1e-5)
+    accelerations = [acceleration(simulation, tuple(s * along)) for s in (0.0, 0.15)]
+    assert abs(accelerations[0] @ [-along[1], along[0]]) < 1e-12
+    phase = math.atan2(accelerations[0] @ along, accelerations[1] @ along)
+    assert np.hypot(accelerations[0] @ along, accelerations[1] @ along) == pytest.approx(3e-3 * G, rel=1e-5)
     moved, energies, heights = puck(simulation, u=(0.3, 0.1)), [], []
     for k in range(300):
         moved.advance(0.01 * k)
@@ -74,10 +74,10 @@ def test_waves_are_a_floor_of_heights() -> None:
 
 def test_the_seed_draws_phase_and_direction_of_waves() -> None:
     wave = {"length_m": 0.6, "slope_g": 3e-3}
-    found = [acceleration({"table": LEVEL | {"waves": [wave]}, "seed": seed}, (0.0, 0.0)) for seed in range(6)]
-    assert len({round(math.atan2(a[1], a[0]), 6) for a in found}) == 6
-    assert max(np.linalg.norm(a) for a in found) <= 3e-3 * G * (1 + 1e-9)
-    assert len({round(float(np.linalg.norm(a)), 9) for a in found}) == 6
+    accelerations = [acceleration({"table": LEVEL | {"waves": [wave]}, "seed": seed}, (0.0, 0.0)) for seed in range(6)]
+    assert len({round(math.atan2(a[1], a[0]), 6) for a in accelerations}) == 6
+    assert max(np.linalg.norm(a) for a in accelerations) <= 3e-3 * G * (1 + 1e-9)
+    assert len({round(float(np.linalg.norm(a)), 9) for a in accelerations}) == 6
 
 
 def test_a_step_between_plates_gives_the_energy_of_its_height() -> None:
@@ -201,13 +201,13 @@ def test_an_anchor_that_sways_goes_round_once_in_a_period() -> None:
 
 
 def test_the_seed_moves_the_anchor() -> None:
-    found = []
+    anchors = []
     for seed in range(5):
         moved = hosed({"stiffness_n_m": 0.5, "anchor_spread_m": 0.1}, seed=seed)
         moved.advance(0.001)
-        found.append(moved.u[:2] / 0.001 * MASS / 0.5)
-    assert np.abs(found).max() <= 0.1
-    assert len({round(float(x), 6) for x in np.ravel(found)}) == 10
+        anchors.append(moved.u[:2] / 0.001 * MASS / 0.5)
+    assert np.abs(anchors).max() <= 0.1
+    assert len({round(float(x), 6) for x in np.ravel(anchors)}) == 10
 
 
 def test_hoses_are_refused_by_name() -> None:

@@ -54,12 +54,12 @@ def test_another_seed_gives_other_measurements_of_the_same_motion():
 
 def test_switching_one_device_perfect_leaves_the_others_as_they_were():
     joints, poses, states = run()
-    found = run("devices.vision.simulated.perfect=true")
-    assert same(found[0], joints)
-    assert same(found[2], states)
-    found = run("devices.joint_sensors.simulated.perfect=true")
-    assert same(found[1], poses)
-    assert same(found[2], states)
+    changed = run("devices.vision.simulated.perfect=true")
+    assert same(changed[0], joints)
+    assert same(changed[2], states)
+    changed = run("devices.joint_sensors.simulated.perfect=true")
+    assert same(changed[1], poses)
+    assert same(changed[2], states)
 
 
 def test_each_fault_of_the_actuators_and_the_table_shows_in_the_motion():

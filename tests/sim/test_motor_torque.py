@@ -85,15 +85,15 @@ def test_ripple_follows_the_torque_and_cogging_does_not(errors: dict[str, Any]) 
     for torque in (0.3, -0.9):
         amplitude = 0.2 * abs(torque) if "ripple_ratio" in errors else 0.06
         quarter = math.pi / 2 / per_turn
-        found = [torque_at(errors, torque, 0.4 + k * quarter) - torque for k in range(5)]
-        assert math.hypot(found[0], found[1]) == pytest.approx(amplitude, rel=1e-3)
-        assert found[2] == pytest.approx(-found[0], abs=1e-3 * amplitude)
-        assert found[4] == pytest.approx(found[0], abs=1e-3 * amplitude)
+        ripples = [torque_at(errors, torque, 0.4 + k * quarter) - torque for k in range(5)]
+        assert math.hypot(ripples[0], ripples[1]) == pytest.approx(amplitude, rel=1e-3)
+        assert ripples[2] == pytest.approx(-ripples[0], abs=1e-3 * amplitude)
+        assert ripples[4] == pytest.approx(ripples[0], abs=1e-3 * amplitude)
 
 
 def test_the_seed_draws_the_phase() -> None:
-    found = {round(torque_at({"cogging_n_m": 0.06}, 0.0, 0.0, seed), 6) for seed in range(6)}
-    assert len(found) == 6
+    torques = {round(torque_at({"cogging_n_m": 0.06}, 0.0, 0.0, seed), 6) for seed in range(6)}
+    assert len(torques) == 6
 
 
 def test_cogging_takes_and_gives_energy_back() -> None:

@@ -26,11 +26,11 @@ def lab_with(bed, *names):
 
 
 def energies(plant, model, duration, steps):
-    found = []
+    values = []
     for t in np.linspace(0.0, duration, steps + 1):
         plant.advance(t)
-        found.append(model.kinetic_energy(plant.q, plant.u))
-    return np.array(found)
+        values.append(model.kinetic_energy(plant.q, plant.u))
+    return np.array(values)
 
 
 def test_free_motion_keeps_energy_and_momentum():
@@ -222,7 +222,7 @@ def test_advancing_at_once_or_in_parts_is_the_same_to_the_bit():
     """Whether a call of compiled code makes a whole tick or one step, and whatever the valves do meanwhile."""
     bed = load("free-flyer/clean", overrides=[*MOVING, "devices.thrusters.simulated.tank_n_s=20.0"])
     parts = {"at once": [300], "ticks": 60 * [5], "steps": 300 * [1], "uneven": 30 * [7, 0, 1, 2]}
-    found = {}
+    states = {}
     for name, steps in parts.items():
         plant, thrusters = lab_with(bed, "thrusters")
         for k, command in enumerate((np.ones(8), np.eye(8)[2], 0.5 * np.ones(8), np.zeros(8))):
@@ -231,9 +231,9 @@ def test_advancing_at_once_or_in_parts_is_the_same_to_the_bit():
                 plant.advance(k * 0.3 + until * 0.001)
         assert plant.t == pytest.approx(1.2)
         plant.advance(0.0)
-        found[name] = np.concatenate([plant.q, plant.u, plant.joints, plant.impulse_left, [plant.impulse_used]])
-    assert all(np.array_equal(state, found["at once"]) for state in found.values())
-    assert found["at once"][-1] > 1.0
+        states[name] = np.concatenate([plant.q, plant.u, plant.joints, plant.impulse_left, [plant.impulse_used]])
+    assert all(np.array_equal(state, states["at once"]) for state in states.values())
+    assert states["at once"][-1] > 1.0
 
 
 def test_observers_see_every_step_at_its_time():

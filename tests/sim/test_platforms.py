@@ -89,9 +89,9 @@ def test_the_wheel_of_the_stanford_free_flyer_takes_up_the_angular_momentum_of_i
 @pytest.mark.parametrize("bed", quick(PLATFORMS, *QUICK))
 def test_a_platform_arrives_within_millimetres_and_clamps_no_torque(bed: str) -> None:
     testbed = load(bed)
-    found = simulate_in_memory(testbed).summary
-    assert found is not None
-    assert found["ended"] == "completed"
-    assert found["guard"].keys() <= {"passed", "waiting_for_sensors"}
-    for name, error in found["tracking_error"].items():
+    summary = simulate_in_memory(testbed).summary
+    assert summary is not None
+    assert summary["ended"] == "completed"
+    assert summary["guard"].keys() <= {"passed", "waiting_for_sensors"}
+    for name, error in summary["tracking_error"].items():
         assert error["max_in_last_5_s"] < WIDER.get(bed, 4e-3), name

@@ -246,29 +246,29 @@ def test_the_leaping_vehicle_holds_one_bar_then_none_then_the_other() -> None:
 
 @pytest.mark.parametrize("bed", quick_first(FREE))
 def test_free_motion_keeps_its_energy_and_its_contacts(bed: str) -> None:
-    found = run(load(bed), 0.1)
+    motion = run(load(bed), 0.1)
     assert not load(bed).torques
-    assert found.stirred > 1e-2
-    assert found.error < 1e-9
-    assert found.gap < 1e-9
+    assert motion.stirred > 1e-2
+    assert motion.error < 1e-9
+    assert motion.gap < 1e-9
 
 
 @pytest.mark.parametrize("bed", quick_first(PUSHED))
 def test_energy_is_the_work_of_the_motors_and_contacts_stay_closed(bed: str) -> None:
-    found = run(load(bed), 0.1)
-    assert found.work[-1] > 0
+    motion = run(load(bed), 0.1)
+    assert motion.work[-1] > 0
     # Torques begin from zero: much of the little energy so far is in the fast modes that their first steps stir.
-    assert found.error < 1e-6
-    assert found.gap < 1e-9
+    assert motion.error < 1e-6
+    assert motion.gap < 1e-9
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bed", [*FREE, *PUSHED])
 def test_energy_is_kept_for_ten_seconds_or_the_whole_run(bed: str) -> None:
     testbed = load(bed)
-    found = run(testbed, min(10.0, testbed.loop.duration_s))
-    assert found.error < 1e-8
-    assert found.gap < 1e-9
+    motion = run(testbed, min(10.0, testbed.loop.duration_s))
+    assert motion.error < 1e-8
+    assert motion.gap < 1e-9
 
 
 @pytest.mark.parametrize("bed", quick_first(DRIVEN))

@@ -63,10 +63,10 @@ def test_the_seed_draws_gains_within_the_error_of_the_motors():
         np.testing.assert_array_equal(frame.values, [1.0, 0.5])
         return motors.torque / [1.0, 0.5]
 
-    found = np.array([gains(seed) for seed in range(1, 9)])
-    assert (np.abs(found - 1) <= 0.05).all()
-    assert np.ptp(found, axis=0).min() > 0.01
-    np.testing.assert_array_equal(gains(3), found[2])
+    drawn = np.array([gains(seed) for seed in range(1, 9)])
+    assert (np.abs(drawn - 1) <= 0.05).all()
+    assert np.ptp(drawn, axis=0).min() > 0.01
+    np.testing.assert_array_equal(gains(3), drawn[2])
 
 
 def test_a_wheel_is_not_driven_beyond_its_rate_but_can_brake(monkeypatch: pytest.MonkeyPatch) -> None:

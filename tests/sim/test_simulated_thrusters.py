@@ -157,16 +157,16 @@ def directions(seed):
 
 
 def test_the_seed_turns_nozzles_by_a_normal_error():
-    found = np.concatenate([directions(seed) for seed in (1, 2, 3)])
-    assert len(set(found.round(9))) == 24
-    assert 0.7 * 0.05 < found.std() < 1.3 * 0.05  # 24 numbers: 0.05 within 15 % one sigma
-    assert abs(found.mean()) < 0.03
+    drawn = np.concatenate([directions(seed) for seed in (1, 2, 3)])
+    assert len(set(drawn.round(9))) == 24
+    assert 0.7 * 0.05 < drawn.std() < 1.3 * 0.05  # 24 numbers: 0.05 within 15 % one sigma
+    assert abs(drawn.mean()) < 0.03
 
 
 def test_the_seed_draws_the_thrust_of_each_nozzle():
-    found = [opened(8, f"{SIMULATED}.thrust_error=0.1", f"seed={seed}") for seed in (1, 2)]
-    assert np.abs(np.array(found) - 1).max() <= 0.1
-    assert len(set(np.ravel(found).round(9))) == 16
+    drawn = [opened(8, f"{SIMULATED}.thrust_error=0.1", f"seed={seed}") for seed in (1, 2)]
+    assert np.abs(np.array(drawn) - 1).max() <= 0.1
+    assert len(set(np.ravel(drawn).round(9))) == 16
 
 
 def test_pulses_scatter():
@@ -180,12 +180,12 @@ def test_pulses_scatter():
         plant.advance(0.1 * k + 0.05)
         np.testing.assert_allclose(plant.thrust, thrusts[-1], rtol=1e-12)  # the same all over a pulse
         thrusters.write(0.1 * k + 0.05, NONE)
-    found = np.array(thrusts) - 1
-    assert np.abs(found).max() <= 0.2
-    np.testing.assert_allclose(found.std(axis=0), 0.2 / math.sqrt(3), rtol=0.25)
-    assert np.abs(found.mean(axis=0)).max() < 0.05
-    assert np.abs(np.corrcoef(found.T) - np.eye(8)).max() < 0.4
-    assert max(abs(np.corrcoef(f[1:], f[:-1])[0, 1]) for f in found.T) < 0.3
+    scatter = np.array(thrusts) - 1
+    assert np.abs(scatter).max() <= 0.2
+    np.testing.assert_allclose(scatter.std(axis=0), 0.2 / math.sqrt(3), rtol=0.25)
+    assert np.abs(scatter.mean(axis=0)).max() < 0.05
+    assert np.abs(np.corrcoef(scatter.T) - np.eye(8)).max() < 0.4
+    assert max(abs(np.corrcoef(f[1:], f[:-1])[0, 1]) for f in scatter.T) < 0.3
 
 
 @pytest.mark.usefixtures("interpreted")

@@ -31,18 +31,18 @@ def camera(overrides, seed=0):
 
 def frames(device, duration, period=0.001):
     """(time of reading, frame) for every new frame."""
-    found = []
+    pairs = []
     for k in range(round(duration / period)):
         frame = device.read(k * period)
-        if frame.number and (not found or frame.number != found[-1][1].number):
-            found.append((k * period, frame))
-    return found
+        if frame.number and (not pairs or frame.number != pairs[-1][1].number):
+            pairs.append((k * period, frame))
+    return pairs
 
 
 def test_a_picture_shows_the_pose_at_its_exposure():
-    found = frames(camera([*NO_NOISE, *NO_DROPOUT]), 3.0)
-    assert len(found) > 170
-    for k, (_, frame) in enumerate(found):
+    arrivals = frames(camera([*NO_NOISE, *NO_DROPOUT]), 3.0)
+    assert len(arrivals) > 170
+    for k, (_, frame) in enumerate(arrivals):
         assert frame.t == pytest.approx(k / 60.0, abs=1e-12)
         np.testing.assert_allclose(frame.values, pose(frame.t), atol=1e-6)  # 500 times below the noise
 
@@ -53,9 +53,9 @@ def test_a_picture_arrives_its_latency_after_the_exposure():
 
 
 def test_jitter_spreads_the_arrival_evenly_and_keeps_the_order():
-    found = frames(camera([*NO_DROPOUT, "devices.vision.simulated.latency_jitter_s=0.03"]), 20.0)
-    taken = np.array([frame.t for _, frame in found])
-    delay = np.array([read_at for read_at, _ in found]) - taken
+    arrivals = frames(camera([*NO_DROPOUT, "devices.vision.simulated.latency_jitter_s=0.03"]), 20.0)
+    taken = np.array([frame.t for _, frame in arrivals])
+    delay = np.array([read_at for read_at, _ in arrivals]) - taken
     assert np.all(np.diff(taken) > 0)
     assert delay.min() >= 0.005 - 1e-9
     assert delay.max() <= 0.066
@@ -69,11 +69,11 @@ def test_a_jitter_beyond_the_latency_shows_nothing_before_it_happens():
 
 
 def test_without_latency_a_picture_is_there_at_once():
-    found = frames(
+    arrivals = frames(
         camera([*NO_JITTER, *NO_DROPOUT, "devices.vision.latency_s=0.0", "devices.vision.rate_hz=50.0"]), 1.0
     )
-    assert [frame.number for _, frame in found] == list(range(1, 51))
-    for read_at, frame in found:
+    assert [frame.number for _, frame in arrivals] == list(range(1, 51))
+    for read_at, frame in arrivals:
         assert read_at == pytest.approx(frame.t, abs=1e-9)
 
 
@@ -88,15 +88,15 @@ def test_no_picture_comes_when_all_are_lost():
 
 
 def test_noise_has_the_deviation_of_the_data_sheet():
-    found = frames(camera(NO_DROPOUT), 40.0, 0.005)
-    error = np.array([frame.values - pose(frame.t) for _, frame in found])
+    arrivals = frames(camera(NO_DROPOUT), 40.0, 0.005)
+    error = np.array([frame.values - pose(frame.t) for _, frame in arrivals])
     np.testing.assert_allclose(error.std(axis=0), [5e-4, 5e-4, 1e-3], rtol=0.06)
     np.testing.assert_allclose(error.mean(axis=0), 0.0, atol=1e-4)
 
 
 def test_heavy_tails_keep_the_deviation_and_have_the_kurtosis_of_students_t():
-    found = frames(camera([*NO_DROPOUT, "devices.vision.simulated.tail_freedom=9"]), 150.0, 0.005)
-    error = np.array([frame.values - pose(frame.t) for _, frame in found]) / [5e-4, 5e-4, 1e-3]
+    arrivals = frames(camera([*NO_DROPOUT, "devices.vision.simulated.tail_freedom=9"]), 150.0, 0.005)
+    error = np.array([frame.values - pose(frame.t) for _, frame in arrivals]) / [5e-4, 5e-4, 1e-3]
     np.testing.assert_allclose(error.std(axis=0), 1.0, rtol=0.04)
     # Of t with n degrees of freedom: 3 + 6 / (n - 4); 3 is that of normal numbers.
     assert np.mean(error**4) == pytest.approx(3 + 6 / 5, rel=0.1)
@@ -106,19 +106,21 @@ def test_heavy_tails_keep_the_deviation_and_have_the_kurtosis_of_students_t():
 
 @pytest.mark.slow
 def test_bursts_lose_frames_in_a_row_as_often_and_as_long_as_configured():
-    found = frames(camera([*NO_DROPOUT, "devices.vision.simulated.bursts={per_s=0.5, duration_s=0.2}"]), 400.0, 0.005)
-    exposed = np.rint(60 * np.array([frame.t for _, frame in found])).astype(int)
+    arrivals = frames(
+        camera([*NO_DROPOUT, "devices.vision.simulated.bursts={per_s=0.5, duration_s=0.2}"]), 400.0, 0.005
+    )
+    exposed = np.rint(60 * np.array([frame.t for _, frame in arrivals])).astype(int)
     gaps = np.diff(exposed)[np.diff(exposed) > 1] - 1
     # Geometric lengths of 12 frames in the mean; a burst begins at 0.5 / 60 of the frames outside one.
     assert gaps.mean() == pytest.approx(12, rel=0.25)
     assert gaps.std() == pytest.approx(np.sqrt(12 * 11), rel=0.35)
-    assert len(gaps) == pytest.approx(0.5 / 60 * len(found), rel=0.2)
+    assert len(gaps) == pytest.approx(0.5 / 60 * len(arrivals), rel=0.2)
 
 
 def test_a_swap_turns_and_shifts_the_pose_for_some_frames():
     swaps = "devices.vision.simulated.swaps={per_s=1.0, duration_s=0.1, turn_rad=3.0, shift_m=0.05}"
-    found = frames(camera([*NO_NOISE, *NO_DROPOUT, swaps]), 100.0, 0.005)
-    error = np.array([frame.values - pose(frame.t) for _, frame in found])
+    arrivals = frames(camera([*NO_NOISE, *NO_DROPOUT, swaps]), 100.0, 0.005)
+    error = np.array([frame.values - pose(frame.t) for _, frame in arrivals])
     swapped = np.abs(error[:, 2]) > 1.0
     assert swapped.mean() == pytest.approx(0.1 / 1.1, rel=0.3)
     np.testing.assert_allclose(error[swapped, 2], 3.0, atol=1e-6)
@@ -131,8 +133,11 @@ def test_a_swap_turns_and_shifts_the_pose_for_some_frames():
 
 def test_the_latency_wanders_about_its_mean():
     wander = ["devices.vision.simulated.latency_wander_s=0.02", "devices.vision.simulated.latency_wander_period_s=10"]
-    found = frames(camera([*NO_JITTER, *NO_DROPOUT, *wander]), 20.0)
-    t, delay = np.array([frame.t for _, frame in found]), np.array([read_at - frame.t for read_at, frame in found])
+    arrivals = frames(camera([*NO_JITTER, *NO_DROPOUT, *wander]), 20.0)
+    t, delay = (
+        np.array([frame.t for _, frame in arrivals]),
+        np.array([read_at - frame.t for read_at, frame in arrivals]),
+    )
     waves = np.column_stack([np.ones_like(t), np.sin(math.tau * t / 10), np.cos(math.tau * t / 10)])
     (mean, *amplitudes), *_ = np.linalg.lstsq(waves, delay, rcond=None)
     assert mean == pytest.approx(0.035, abs=1e-3)

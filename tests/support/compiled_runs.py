@@ -29,9 +29,9 @@ def assert_equal_to_the_bit(bed: Testbed, but: Sequence[tuple[str, str]] = ()) -
     run = Run(bed)
     assert is_compilable(run)
     compiled, content = CompiledRun(run), np.full((run.ticks, run.channels.width), np.nan)
-    found = compiled.rows(into=content)  # every number is written, and none is read before
-    assert found is not None
-    rows, outcome, truth = found
+    results = compiled.rows(into=content)  # every number is written, and none is read before
+    assert results is not None
+    rows, outcome, truth = results
     python = Run(bed)
     memory = Memory(python.channels, python.ticks)
     expected = python.execute(VirtualClock(), memory)

@@ -69,7 +69,7 @@ def waiting_run(log: Path, **changes: Any) -> Iterator[tuple[Running, int]]:
 def chromium() -> Iterator[Any]:
     """A browser, by Playwright; the test is skipped where there is none."""
     path = next(
-        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+        (program for name in ("chromium", "chromium-browser", "google-chrome") if (program := shutil.which(name))), None
     )
     if path is None:
         pytest.skip("no Chromium on this machine: apt install chromium")

@@ -35,9 +35,9 @@ class Served:
         content = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         connection.request(method, path, content, {"host": self.host, **given})
         answer = connection.getresponse()
-        found = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+        parts = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
         connection.close()
-        return found
+        return parts
 
     def post(self, path: str, body: Any, **headers: str) -> Answer:
         usual = {"origin": f"http://{self.host}", "content_type": "application/json"}
@@ -47,9 +47,9 @@ class Served:
         """Of a new session."""
         status, headers, _ = self.post("/api/session", {"token": token or self.console.tokens.operating})
         assert status == 200
-        found = re.match(r"(granite_console=[^;]+); HttpOnly; Path=/; SameSite=strict", headers["set-cookie"])
-        assert found
-        return found[1]
+        match = re.match(r"(granite_console=[^;]+); HttpOnly; Path=/; SameSite=strict", headers["set-cookie"])
+        assert match
+        return match[1]
 
     def get(self, path: str, cookie: str) -> Any:
         status, _, content = self.request(path, cookie=cookie)

@@ -145,7 +145,7 @@ def cases(repetitions: int) -> Iterator[Case]:
                     yield Case(row, unit, value, at, repetition + 1)
 
 
-class Found(NamedTuple):
+class FaultOutcome(NamedTuple):
     """How a run with a fault went."""
 
     reason: Reason  #: the first that is declared, or that ends a run
@@ -154,7 +154,7 @@ class Found(NamedTuple):
     completed: bool
 
 
-def inject(case: Case) -> Found:
+def inject(case: Case) -> FaultOutcome:
     """Run the free-flyer with the fault."""
     row = case.row
     event: dict[str, Any] = {"kind": "fault", "at_s": case.at_s, "device": row.device, "what": row.what}
@@ -176,7 +176,7 @@ def inject(case: Case) -> Found:
     assert outcome.fault is None
     verdict = _notice(row, bed, memory, case.at_s) or outcome.verdict or _last(bed, memory)
     text = sentence(subjects(bed), verdict)
-    return Found(Reason(verdict.reason), verdict.t - case.at_s, text, outcome.reason is Reason.PASSED)
+    return FaultOutcome(Reason(verdict.reason), verdict.t - case.at_s, text, outcome.reason is Reason.PASSED)
 
 
 def _notice(row: Row, bed: Bed, memory: Memory, at: float) -> Verdict | None:

@@ -158,22 +158,22 @@ class BruteForce:
 
     def poses(self, q: Array) -> dict[str, tuple[Array, Array]]:
         """Axes and origin of every body."""
-        found: dict[str, tuple[Array, Array]] = {}
+        frames: dict[str, tuple[Array, Array]] = {}
         root = self.module.root.name
         if self.module.base == "fixed":
-            found[root] = np.eye(3), np.zeros(3)
+            frames[root] = np.eye(3), np.zeros(3)
         elif self.module.dimension == "planar":
-            found[root] = _turn((0, 0, 1), q[2]), np.array([q[0], q[1], 0 * q[0]])
+            frames[root] = _turn((0, 0, 1), q[2]), np.array([q[0], q[1], 0 * q[0]])
         else:
-            found[root] = _of_quaternion(q[3:7]), q[:3]
+            frames[root] = _of_quaternion(q[3:7]), q[:3]
         bodies = {b.name: b for b in self.module.bodies}
         for joint in self.module.joints_in_tree_order():
-            R, p = found[joint.parent]
+            R, p = frames[joint.parent]
             r, R_BS, arm = self.place(bodies[joint.parent], spatial(joint.origin_m), q)
             angle = q[self._names.index(joint.name)]
             axis = tuple(np.array(spatial(joint.axis)) / np.linalg.norm(joint.axis))
-            found[joint.child] = R @ R_BS @ rotation_of_joint(joint) @ _turn(axis, angle), p + R @ (r + R_BS @ arm)
-        return found
+            frames[joint.child] = R @ R_BS @ rotation_of_joint(joint) @ _turn(axis, angle), p + R @ (r + R_BS @ arm)
+        return frames
 
     def place(self, body: Body, position: tuple[float, float, float], q: Array) -> tuple[Array, Array, Array]:
         """Origin and axes of the cross-section of a place, and the arm to it."""

@@ -21,9 +21,9 @@ client = pytest.importorskip("websockets.sync.client", reason="websockets is mis
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 class Connection:
@@ -160,8 +160,8 @@ def talking(
 def messages_in(log: Path) -> dict[str, int]:
     """How many messages of each topic a log has, by a reader that is not ours."""
     with log.open("rb") as file:
-        found = make_reader(file).get_summary()
-        assert found is not None
-        assert found.statistics is not None
-        counts = found.statistics.channel_message_counts
-        return {channel.topic: counts.get(number, 0) for number, channel in found.channels.items()}
+        summary = make_reader(file).get_summary()
+        assert summary is not None
+        assert summary.statistics is not None
+        counts = summary.statistics.channel_message_counts
+        return {channel.topic: counts.get(number, 0) for number, channel in summary.channels.items()}

@@ -48,9 +48,9 @@ class Running:
     def summary(self, patience_s: float = 30.0) -> RunSummary:
         """How the run ended by itself."""
         assert self.summary_end.poll(patience_s), "the run did not end"
-        found: RunSummary = self.summary_end.recv()
+        received: RunSummary = self.summary_end.recv()
         self.process.join(patience_s)
-        return found
+        return received
 
 
 def _run(bed: granite.Testbed, outside: Rehearsal, log: Path, there: Connection) -> None:

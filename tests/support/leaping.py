@@ -58,5 +58,5 @@ def leapt(name: str, seed: int, error_m_s: float, changes: dict[str, Any] | None
 
 def worst(metrics: list[Metrics]) -> tuple[float, float]:
     """Largest miss [m] and relative speed [m/s] of all catches."""
-    catches = [catch for found in metrics for catch in found["catches"]]
+    catches = [catch for metric in metrics for catch in metric["catches"]]
     return max(c["miss_m"] for c in catches), max(c["speed_m_s"] for c in catches)

@@ -80,13 +80,13 @@ def track(
     motions = {shape.body: motion for shape, motion in bodies}
     memory, seen = NO_MEMORY, []
     for t, frame in frames(bodies, n, view=view, **how):
-        memory, found = tracker.see(memory, frame, t)
-        seen.append(found)
+        memory, step = tracker.see(memory, frame, t)
+        seen.append(step)
     errors: dict[str, list[np.ndarray]] = {body: [] for body in motions}
     sigmas: dict[str, list[np.ndarray]] = {body: [] for body in motions}
-    for found in seen:
-        for sighting in found.sightings:
-            off = sighting.pose - motions[sighting.body](found.t)[0]
+    for step in seen:
+        for sighting in step.sightings:
+            off = sighting.pose - motions[sighting.body](step.t)[0]
             off[2] = np.remainder(off[2] + np.pi, 2 * np.pi) - np.pi
             errors[sighting.body].append(off)
             sigmas[sighting.body].append(off / sighting.deviation)
@@ -95,7 +95,7 @@ def track(
 
 def seen_of(seen: Sequence[Sightings], body: str) -> int:
     """In how many frames a body was seen."""
-    return sum(sighting.body == body for found in seen for sighting in found.sightings)
+    return sum(sighting.body == body for steps in seen for sighting in steps.sightings)
 
 
 def hidden_for_a_while(t: float, body: str, target: int) -> bool:
@@ -130,7 +130,7 @@ def crossings(n: int, seed: int) -> float:
             bodies.append((shape, straight((*start, heading), rate)))
         seen, errors, _ = track(bodies, 60, bank=bank)
         assert min(len(e) for e in errors.values()) > 40
-        assert {sighting.body for found in seen[-5:] for sighting in found.sightings} == {"four", "other"}
+        assert {sighting.body for step in seen[-5:] for sighting in step.sightings} == {"four", "other"}
         worst = max(worst, *(np.abs(e[:, :2]).max() for e in errors.values()))
         assert worst < 0.02  # a swap would be off by decimetres
     return worst

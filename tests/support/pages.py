@@ -31,14 +31,14 @@ def links(page: Path) -> Iterator[Text]:
 
 def anchors(page: Path) -> set[str]:
     """The headings as links name them: GitHub's rule, which the site follows too."""
-    found: list[str] = []
+    names: list[str] = []
     tokens = _MARKDOWN.parse(page.read_text())
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
             title = "".join(child.content for child in inline.children or ())
             slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
-            found.append(f"{slug}-{n}" if (n := found.count(slug)) else slug)
-    return set(found)
+            names.append(f"{slug}-{n}" if (n := names.count(slug)) else slug)
+    return set(names)
 
 
 def python_blocks(page: Path) -> list[Text]:

@@ -111,7 +111,7 @@ def grasp_matrix(shape: GraspShape, positions: Array) -> Array:
 
 def _rotation(n: int, rng: np.random.Generator) -> Array:
     if n == 3:
-        found: Array = Rotation.random(random_state=rng).as_matrix()
-        return found
+        matrix: Array = Rotation.random(random_state=rng).as_matrix()
+        return matrix
     a = rng.uniform(-np.pi, np.pi)
     return np.array([[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]])

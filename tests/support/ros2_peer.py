@@ -217,13 +217,13 @@ class Peer:
 
     def endpoints(self) -> dict[str, tuple[str, str]]:
         """Type and USER_DATA of what others have, by topic; what this peer has is left out."""
-        found = {}
+        topics = {}
         for reader in (self._published, self._subscribed):
             for sample in reader.read(N=200):
                 data = sample.qos[Policy.Userdata]
                 if data is not None and data.data:
-                    found[sample.topic_name] = (sample.type_name, bytes(data.data).decode())
-        return found
+                    topics[sample.topic_name] = (sample.type_name, bytes(data.data).decode())
+        return topics
 
     def call(self, service: str, request: DataWriter, response: DataReader) -> TriggerResponse:
         """A call of a service."""
@@ -231,11 +231,11 @@ class Peer:
         request.write(TriggerRequest(17, self._number, 0))
 
         def answer() -> TriggerResponse | None:
-            return next((found for found in response.take(8) if found.number == self._number), None)
+            return next((reply for reply in response.take(8) if reply.number == self._number), None)
 
-        found = until(answer, f"an answer of {service}")
-        assert found.client == 17
-        return found
+        reply = until(answer, f"an answer of {service}")
+        assert reply.client == 17
+        return reply
 
 
 def service(peer: Peer, name: str) -> Callable[[], TriggerResponse]:
@@ -252,17 +252,17 @@ def pose_goal(x: float, y: float, turn: tuple[float, float, float, float], frame
 
 def raw_messages(reader: DataReader) -> list[bytes]:
     """The messages that wait, as they came."""
-    found = ddspy_take(reader._ref, _ANY, 256)
-    return [raw for raw, _ in found if len(raw) > 16] if isinstance(found, list) else []
+    samples = ddspy_take(reader._ref, _ANY, 256)
+    return [raw for raw, _ in samples if len(raw) > 16] if isinstance(samples, list) else []
 
 
 def until(look: Callable[[], object], what: str, limit: float = 30.0):
     """Wait for something that is true."""
     deadline = time.monotonic() + limit
-    while not (found := look()):
+    while not (result := look()):
         assert time.monotonic() < deadline, f"{what}: not within {limit} s"
         time.sleep(0.005)
-    return found
+    return result
 
 
 def _qos(lasting: bool, is_reliable: bool = True) -> Qos:

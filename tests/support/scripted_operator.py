@@ -54,11 +54,11 @@ class Scripted(NamedTuple):
     @property
     def modes(self) -> list[RunMode]:
         """Each mode once, in turn."""
-        found: list[RunMode] = []
+        names: list[RunMode] = []
         for mode in self.column("/operation", "mode"):
-            if not found or found[-1] != mode:
-                found.append(RunMode(int(mode)))
-        return found
+            if not names or names[-1] != mode:
+                names.append(RunMode(int(mode)))
+        return names
 
 
 def scripted(

@@ -70,6 +70,6 @@ def two_vehicles(*, flexible: bool = False, devices: dict[str, Any] | None = Non
 
 def table(bed: Testbed, name: str) -> Device:
     """A device of a testbed."""
-    found = bed.devices[name]
-    assert isinstance(found, Device)
-    return found
+    device = bed.devices[name]
+    assert isinstance(device, Device)
+    return device

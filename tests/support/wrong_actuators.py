@@ -168,17 +168,17 @@ def relative_rates(log: Log) -> Array:
 
 def _relative(bed: Bed, rates: Array) -> Array:
     rates, safety = np.abs(rates), bed.safety
-    names, found = [velocity.name for velocity in bed.velocities], np.zeros(len(rates))
+    names, ratios = [velocity.name for velocity in bed.velocities], np.zeros(len(rates))
     for joint in safety.joints:
-        found = np.maximum(found, rates[:, names.index(joint.joint)] / joint.rate_rad_s)
+        ratios = np.maximum(ratios, rates[:, names.index(joint.joint)] / joint.rate_rad_s)
     for module in bed.modules:
         if module.base == "floating" and module.name in bed.known.q:
             root = rates[:, bed.layout.root_u(module)]
             if safety.base_speed_m_s:
-                found = np.maximum(found, np.hypot(root[:, 0], root[:, 1]) / safety.base_speed_m_s)
+                ratios = np.maximum(ratios, np.hypot(root[:, 0], root[:, 1]) / safety.base_speed_m_s)
             if safety.base_rate_rad_s:
-                found = np.maximum(found, root[:, 2] / safety.base_rate_rad_s)
-    return found
+                ratios = np.maximum(ratios, root[:, 2] / safety.base_rate_rad_s)
+    return ratios
 
 
 def _fault(device: str, unit: str, what: str, value: float | None = None, other: str | None = None) -> str:

@@ -24,8 +24,8 @@ def test_for_each_change_all_seeds_run_in_their_order(runs: list[granite.ManyRun
 
 
 def test_numbers_of_numpy_are_as_good_as_those_of_python(runs: list[granite.ManyRun]):
-    found = granite.simulate_many(SHORT, [{STIFFNESS: np.float32(0.5)}], seeds=np.arange(4, 6), processes=1)
-    assert [(run.bed.seed, type(run.bed.seed)) for run in found] == [(4, int), (5, int)]
+    study = granite.simulate_many(SHORT, [{STIFFNESS: np.float32(0.5)}], seeds=np.arange(4, 6), processes=1)
+    assert [(run.bed.seed, type(run.bed.seed)) for run in study] == [(4, int), (5, int)]
     again = granite.simulate_many(SHORT, [{STIFFNESS: 0.3, "safety.burst_overruns": np.int64(20)}], [4], processes=1)
     assert again[0].metrics == runs[0].metrics
 

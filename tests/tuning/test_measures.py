@@ -33,11 +33,11 @@ def error(log: Log, name: str, of: str = "/truth") -> np.ndarray:
 
 
 def test_errors_are_those_of_the_truth(log: Log):
-    found = measured(log, "rms_error.elbow", "largest_error.elbow", "rms_error_m", "largest_error_rad")
+    values = measured(log, "rms_error.elbow", "largest_error.elbow", "rms_error_m", "largest_error_rad")
     rms = {name: np.sqrt(np.mean(error(log, name) ** 2)) for name in COORDINATES}
     largest = max(np.abs(error(log, name)).max() for name, unit in COORDINATES.items() if unit == "rad")
     expected = [rms["elbow"], np.abs(error(log, "elbow")).max(), np.hypot(rms["base_x"], rms["base_y"]), largest]
-    assert found == pytest.approx(expected, rel=1e-9)
+    assert values == pytest.approx(expected, rel=1e-9)
 
 
 def test_settling_ends_when_the_error_stays_within_the_band(log: Log):

@@ -41,8 +41,8 @@ def test_a_key_of_whole_numbers_needs_whole_numbers(given: dict[str, float], wor
 
 def test_a_number_that_is_written_as_a_whole_one_may_take_others():
     mass = "simulation.plant.modules.vehicle.bodies.base.mass_kg"
-    found = resolve(granite.load("free-flyer", {mass: 60}), TunedParameter(key=mass, lower=40.5, upper=60.5))
-    assert (found.is_whole, found.lower, found.upper) == (False, 40.5, 60.5)
+    parameter = resolve(granite.load("free-flyer", {mass: 60}), TunedParameter(key=mass, lower=40.5, upper=60.5))
+    assert (parameter.is_whole, parameter.lower, parameter.upper) == (False, 40.5, 60.5)
 
 
 def test_bounds_of_the_table_are_kept():

@@ -41,7 +41,7 @@ def ours(drive: Drive, elbow: float, tip_mass: float = 0.0) -> Ours:
     return Ours(arm_angles(q, LENGTHS, (2, 2))[0], np.array(tips), q)
 
 
-def off(reference: Path, found: Path | Ours) -> tuple[Array, Array]:
+def off(reference: Path, actual: Path | Ours) -> tuple[Array, Array]:
     """Greatest differences of both angles [deg], of tip x and y [m]."""
-    angle = np.degrees(np.abs(reference.angles[::EVERY] - found.angles)).max(axis=0)
-    return angle, np.abs(reference.tip[::EVERY] - found.tip).max(axis=0)
+    angle = np.degrees(np.abs(reference.angles[::EVERY] - actual.angles)).max(axis=0)
+    return angle, np.abs(reference.tip[::EVERY] - actual.tip).max(axis=0)

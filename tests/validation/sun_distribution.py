@@ -24,8 +24,8 @@ LEFT_ALONE = {f"right_{joint}": 1e-10 for joint in ("base", "elbow", "wrist")}
 def flexible_arm(links: str, side: str) -> FlexibleArm:
     """An arm in the initial configuration; letters from its base outward."""
     angles, base = (LEFT, BASES[0]) if side == "left" else (RIGHT, BASES[1])
-    found = reduced(arm(links, angles, base, side))
-    return FlexibleArm.of(found.M, found.J, found.K[found.n_r :, found.n_r :])
+    matrices = reduced(arm(links, angles, base, side))
+    return FlexibleArm.of(matrices.M, matrices.J, matrices.K[matrices.n_r :, matrices.n_r :])
 
 
 def arms(left: str, right: str) -> list[FlexibleArm]:

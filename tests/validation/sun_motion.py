@@ -204,31 +204,31 @@ class Bed:
 
     def run(self, rule: Rule, duration: float = 2.0, step: float = 2e-4, bound: float = 0.05) -> Run:
         """Integrate (RK4) until the end, or until a deflection or slope is beyond its bound [m, rad]."""
-        found, z = Run(), np.append(self.start, 0.0)
+        path, z = Run(), np.append(self.start, 0.0)
         for k in range(round(duration / step) + 1):
             t = k * step
-            self._note(found, t, z, rule)
+            self._note(path, t, z, rule)
             deflections = np.concatenate([q[3:] for q, _ in self._split(z)])
             if not np.abs(deflections).max(initial=0.0) < bound:
-                found.diverged_at = t
-                return found
+                path.diverged_at = t
+                return path
             k1 = self._rate(t, z, rule)
             k2 = self._rate(t + step / 2, z + step / 2 * k1, rule)
             k3 = self._rate(t + step / 2, z + step / 2 * k2, rule)
             k4 = self._rate(t + step, z + step * k3, rule)
             z = z + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        return found
+        return path
 
     def grasp(self, t: float, z: Array) -> tuple[Grasp, list[tuple[FlexibleArm, Array]]]:
         """The grasp of a moment, and each arm with the acceleration of its tip less the velocity terms."""
         angle, rate, acceleration = (float(x) for x in turn(np.array(t)))
-        found, parts = [], []
+        blocks, parts = [], []
         for (q, u), arm, c in zip(self._split(z), self.arms, positions(angle), strict=True):
             matrices, force, drift, _ = arm.at(q, u)
             across = np.array([-c[1], c[0]])
             tip = np.append(acceleration * across - rate**2 * c, acceleration) - drift
             torque, elastic = matrices.without_wrench(tip, force[:3], force[3:])
-            found.append((matrices, tip))
+            blocks.append((matrices, tip))
             parts.append((torque, matrices.torque_map, elastic, matrices.elastic_map, q[3:], u[3:]))
         torque, elastic, q_e, u_e = (np.concatenate([part[i] for part in parts]) for i in (0, 2, 4, 5))
         maps = [_diagonal(parts[0][i], parts[1][i]) for i in (1, 3)]
@@ -236,7 +236,7 @@ class Bed:
         axes = np.tile(np.eye(2), (2, 1, 1))
         where = positions(angle)
         matrix = grasp_matrix(angle, REACH)
-        return Grasp(matrix, load, torque, maps[0], elastic, maps[1], q_e, u_e, np.zeros(6), where, axes), found
+        return Grasp(matrix, load, torque, maps[0], elastic, maps[1], q_e, u_e, np.zeros(6), where, axes), blocks
 
     def _rate(self, t: float, z: Array, rule: Rule) -> Array:
         grasp, arms = self.grasp(t, z)
@@ -250,7 +250,7 @@ class Bed:
             power += float(torque[3 * i : 3 * i + 3] @ u[:3])
         return np.concatenate([*rates, [power]])
 
-    def _note(self, found: Run, t: float, z: Array, rule: Rule) -> None:
+    def _note(self, path: Run, t: float, z: Array, rule: Rule) -> None:
         grasp, _ = self.grasp(t, z)
         w = rule(grasp)
         kinetic = BAR_INERTIA * float(turn(np.array(t))[1]) ** 2 / 2
@@ -259,13 +259,13 @@ class Bed:
             M = arm.kernel.split(arm.kernel.run((q, u)))[0]
             kinetic += float(u @ M @ u) / 2
             strain += float(q[3:] @ arm.K @ q[3:]) / 2
-        found.t.append(t)
-        found.torque.append(grasp.free_torque + grasp.torque_map @ w)
-        found.wrench.append(w)
-        found.strain.append(strain)
-        found.energy.append(kinetic + strain)
-        found.work.append(float(z[-1]))
-        found.balance = max(found.balance, float(np.abs(grasp.matrix @ w - grasp.load).max()))
+        path.t.append(t)
+        path.torque.append(grasp.free_torque + grasp.torque_map @ w)
+        path.wrench.append(w)
+        path.strain.append(strain)
+        path.energy.append(kinetic + strain)
+        path.work.append(float(z[-1]))
+        path.balance = max(path.balance, float(np.abs(grasp.matrix @ w - grasp.load).max()))
 
     def _split(self, z: Array) -> list[tuple[Array, Array]]:
         n, m = self.n
@@ -273,6 +273,6 @@ class Bed:
 
 
 def _diagonal(a: Array, b: Array) -> Array:
-    found = np.zeros((len(a) + len(b), a.shape[1] + b.shape[1]))
-    found[: len(a), : a.shape[1]], found[len(a) :, a.shape[1] :] = a, b
-    return found
+    joined = np.zeros((len(a) + len(b), a.shape[1] + b.shape[1]))
+    joined[: len(a), : a.shape[1]], joined[len(a) :, a.shape[1] :] = a, b
+    return joined

@@ -308,5 +308,5 @@ def jacobian(arm: Arm, module: str, point: str, of_body: bool = False) -> Array:
 
 def elements(arm: Arm) -> dict[str, str]:
     """Modules that hold an element, at most one each, and which link it belongs to."""
-    found = {name: [b.name for b in m.bodies if b.flexible] for name, m in arm.system.modules.items()}
-    return {name: bodies[0].rsplit("_", 1)[0] for name, bodies in found.items() if bodies}
+    flexible = {name: [b.name for b in m.bodies if b.flexible] for name, m in arm.system.modules.items()}
+    return {name: bodies[0].rsplit("_", 1)[0] for name, bodies in flexible.items() if bodies}

@@ -22,8 +22,8 @@ CANTILEVER_MS = 275.402
 def crossings(t: Array, x: Array) -> Array:
     """When x changes sign, between the samples."""
     i = np.flatnonzero(np.sign(x[1:]) != np.sign(x[:-1]))
-    found: Array = t[i] + (t[i + 1] - t[i]) * x[i] / (x[i] - x[i + 1])
-    return found
+    times: Array = t[i] + (t[i + 1] - t[i]) * x[i] / (x[i] - x[i + 1])
+    return times
 
 
 @functools.cache
@@ -95,8 +95,8 @@ def test_f09_f10_one_mode_vibrates_too_fast_and_more_modes_find_the_beam_pinned_
     claims.equal("FLX F09", "vibration of a link of one mode, printed", 47.0, one, 1.0, "ms")
     claims.equal("FLX F09", "vibration of a link of one mode, worked out", 47.151, one, 1e-3, "ms")
     expected = [62.735, 62.799, 62.803, 62.803, 62.803]
-    found = [period_ms(pendulum(modes, gravity=0.0)) for modes in (2, 3, 4, 5, 6)]
-    claims.equal("FLX F10", "vibration of a link of 2, 3, 4, 5, 6 modes", expected, found, 1e-3, "ms")
+    periods = [period_ms(pendulum(modes, gravity=0.0)) for modes in (2, 3, 4, 5, 6)]
+    claims.equal("FLX F10", "vibration of a link of 2, 3, 4, 5, 6 modes", expected, periods, 1e-3, "ms")
 
 
 def test_f10_one_mode_of_the_pinned_beam_has_its_period_at_once(claims: Claims) -> None:

@@ -141,10 +141,10 @@ QUICK = (1e-2, 2e-3, 1e-3)
 )
 def test_f14_the_energy_lost_follows_the_step(h: float, losses: tuple[float, ...], his: Model, claims: Claims) -> None:
     for seconds, loss in zip((1, 2, 4, 10), losses, strict=True):
-        found = swung(his, h, seconds)[2]
-        assert found == pytest.approx(loss, rel=0.005)
+        lost = swung(his, h, seconds)[2]
+        assert lost == pytest.approx(loss, rel=0.005)
         if seconds == 4:
-            claims.near("FLX F14", f"energy lost in 4 s at {1e3 * h:g} ms", loss, found, 0.005, "J")
+            claims.near("FLX F14", f"energy lost in 4 s at {1e3 * h:g} ms", loss, lost, 0.005, "J")
         # Shortening makes the vibration a little faster, and takes 5 mJ from where it starts.
         assert swung(interpreted(pendulum(1)), h, seconds)[2] == pytest.approx(loss, rel=0.05)
 

@@ -52,8 +52,8 @@ def of_ours(model: Model, links: list[FlxLink], z: Array, zd: Array) -> tuple[Ar
     return M, model.bias(ours(links, z), ours(links, zd))[where] * size
 
 
-def off(found: Array, expected: Array) -> float:
-    return float(np.abs(found - expected).max() / np.abs(expected).max())
+def off(actual: Array, expected: Array) -> float:
+    return float(np.abs(actual - expected).max() / np.abs(expected).max())
 
 
 def errors(chain: Flx, by_points: Points) -> tuple[float, float]:

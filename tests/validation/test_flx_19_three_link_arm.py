@@ -84,9 +84,9 @@ def test_f20_independent_inverse_dynamics_finds_the_torques_that_were_applied(cl
     wrong, of_modes = 0.0, 0.0
     for q, u, force in path[::40]:
         acceleration = model.forward_dynamics(q, u, force)
-        found = by_points.inverse(*(x[where] / size for x in (q, u, acceleration)))
-        wrong = max(wrong, np.abs(found - force[where] * size).max())
-        of_modes = max(of_modes, np.abs(found[[2, 3, 5, 6]]).max())
+        torques = by_points.inverse(*(x[where] / size for x in (q, u, acceleration)))
+        wrong = max(wrong, np.abs(torques - force[where] * size).max())
+        of_modes = max(of_modes, np.abs(torques[[2, 3, 5, 6]]).max())
     claims.below("FLX F20", "torques by inverse dynamics against those applied, of the largest", 1e-9, wrong / largest)
     claims.below("FLX F20", "forces found on the modes, of the largest torque", 1e-9, of_modes / largest)
     assert largest > 100.0
@@ -134,8 +134,8 @@ def test_f22_compiled_code_is_the_generic_matrix_code(claims: Claims) -> None:
             ("mass points, bent", (z, zd), (M, h)),
             ("4 x 4 matrices, unbent", (straight, still), (inertia, -rest)),
         ):
-            for found, right in zip(_of_ours(model, links, *state), expected, strict=True):
-                worst[name] = max(worst[name], np.abs(found - right).max() / np.abs(right).max())
+            for values, right in zip(_of_ours(model, links, *state), expected, strict=True):
+                worst[name] = max(worst[name], np.abs(values - right).max() / np.abs(right).max())
     for name, off in worst.items():
         claims.below("FLX F22", f"compiled mass matrix and bias against {name}", 1e-12, off)
 

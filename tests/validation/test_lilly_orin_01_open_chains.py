@@ -34,7 +34,7 @@ def against_dense(n: int) -> dict[str, tuple[float, float]]:
             ("recursion", [(by_recursion, Omega), (Lambda, J @ Omega)], acceleration),
             ("ours", [(Psi, Omega @ X.T), (shown, X @ J @ Omega @ X.T)], opened),
         ):
-            off = max(np.abs(found - right).max() / size for found, right in at_tip)
+            off = max(np.abs(ours - right).max() / size for ours, right in at_tip)
             off_open = np.abs(found_open.ravel() - expected).max() / np.abs(expected).max()
             errors[name] = max(errors[name][0], off), max(errors[name][1], off_open)
     return errors
@@ -45,10 +45,10 @@ def test_l01_l02_an_open_chain_shows_its_inertia_and_acceleration_at_the_tip(
     lengths: tuple[int, ...], claims: Claims
 ) -> None:
     """Omega = H^-1 J^T and J H^-1 J^T (eqs. 10 and 12), and open accelerations (eq. 9), against dense matrices."""
-    found = [against_dense(n) for n in lengths]
+    ours = [against_dense(n) for n in lengths]
     joints = ", ".join(map(str, lengths))
     for name in ("ours", "recursion"):
-        at_tip, opened = np.max([errors[name] for errors in found], axis=0)
+        at_tip, opened = np.max([errors[name] for errors in ours], axis=0)
         what = f"{name} against dense, chains of {joints} joints"
         claims.below("Lilly-Orin L01", f"Omega and inverse inertia at the tip, {what}", 1e-12, at_tip)
         claims.below("Lilly-Orin L02", f"open acceleration, {what}, relative", 1e-11, opened)

@@ -36,8 +36,8 @@ def test_l03_l04_l05_l06_a_full_step_is_one_dense_kkt_solve(m: int, n: int, kind
     A, bias = referee.constraints(q, u)
     acceleration, held = dense_solve(M, h, A, bias, pushed)
     what = f"{m} chains of {n} joints, {kind.replace('_', ' ')}"
-    for name, found, expected in (("accelerations", motion.acceleration, acceleration), ("forces", motion.force, held)):
-        off = np.abs(found - expected).max() / np.abs(expected).max()
+    for name, ours, expected in (("accelerations", motion.acceleration, acceleration), ("forces", motion.force, held)):
+        off = np.abs(ours - expected).max() / np.abs(expected).max()
         claims.below("Lilly-Orin L03", f"{what}: {name} against one dense solve, relative", 1e-9, off)
 
     # 4 and 6: the body (eq. 43) and every chain (eq. 8) obey their own equations under the forces found
@@ -100,8 +100,8 @@ def test_l08_rigidly_grasping_six_joint_chains_add_their_operational_inertia(cla
         Lambda, x_open = operational(interpreted(system.modules[name]), qs[name], us[name], fs[name])
         inertia, push = inertia + Lambda, push + Lambda @ x_open
     expected = np.linalg.solve(inertia, push)
-    found = closed.accelerate(q, u, force).acceleration[-6:]
-    off = np.abs(found / expected - 1).max()
+    acceleration = closed.accelerate(q, u, force).acceleration[-6:]
+    off = np.abs(acceleration / expected - 1).max()
     claims.below("Lilly-Orin L08", "body held rigidly by 3 chains of 6 joints, by eq. 21, relative", 1e-9, off)
 
 

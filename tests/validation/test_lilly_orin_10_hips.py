@@ -124,12 +124,12 @@ def test_l10_a_hip_as_joint_and_as_contact_move_the_vehicle_alike(
     hips = np.concatenate([np.arange(*chains.rows[f"hip{k}"].indices(chains.n_held)) for k in range(LEGS)])
     assert np.abs(gap[hips]).max() < 1e-12
     assert np.abs(slip[hips]).max() < 1e-12
-    found = chains.accelerate(
+    motion = chains.accelerate(
         np.concatenate(pose), np.concatenate(speed), np.concatenate(force), free_force=hip_torque
     ).acceleration
     scale = np.abs(expected).max()
-    off = np.abs(found[:6] - expected[:6]).max() / scale
+    off = np.abs(motion[:6] - expected[:6]).max() / scale
     claims.below("Lilly-Orin L10", "trunk with hips as joints and as contacts, relative", 1e-9, off)
     knees = [expected[names.index(f"knee{k}")] for k in range(LEGS)]
-    off = np.abs(found[6:].reshape(LEGS, 7)[:, 6] - knees).max() / scale
+    off = np.abs(motion[6:].reshape(LEGS, 7)[:, 6] - knees).max() / scale
     claims.below("Lilly-Orin L10", "knees with hips as joints and as contacts, relative", 1e-9, off)

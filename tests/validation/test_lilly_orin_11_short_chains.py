@@ -22,8 +22,8 @@ def test_l11_a_rigid_grasp_by_four_joints_is_one_dense_kkt_solve(m: int, claims:
     force = np.random.default_rng(m).normal(size=system.n_u)
     motion = closed.accelerate(q, u, force)
     acceleration, held = Referee(system, closed).solve(q, u, force)
-    for name, found, expected in (("accelerations", motion.acceleration, acceleration), ("forces", motion.force, held)):
-        off = np.abs(found - expected).max() / (1 + np.abs(expected).max())
+    for name, ours, expected in (("accelerations", motion.acceleration, acceleration), ("forces", motion.force, held)):
+        off = np.abs(ours - expected).max() / (1 + np.abs(expected).max())
         what = f"{m} rigid grasps by 4 joints: {name} against one dense solve, relative"
         claims.below("Lilly-Orin L11", what, 1e-9, off)
 
@@ -57,8 +57,8 @@ def test_l11_a_singular_pose_is_solved_as_well_and_not_called_dependent(claims: 
     motion = closed.accelerate(q, u, force)
     assert motion.independence > 1e-6
     acceleration, held = Referee(system, closed).solve(q, u, force)
-    for name, found, expected in (("accelerations", motion.acceleration, acceleration), ("forces", motion.force, held)):
-        off = np.abs(found - expected).max() / (1 + np.abs(expected).max())
+    for name, ours, expected in (("accelerations", motion.acceleration, acceleration), ("forces", motion.force, held)):
+        off = np.abs(ours - expected).max() / (1 + np.abs(expected).max())
         claims.below("Lilly-Orin L11", f"a chain in a singular pose: {name} against one dense solve", 1e-9, off)
 
 

@@ -168,8 +168,8 @@ def test_l14_the_order_of_the_chains_changes_rounding_only(claims: Claims) -> No
     turned = System([system.modules[names[i]] for i in order], list(system.contacts.values())[::-1])
     parts = [np.split(x, [6, 12, 18]) for x in (q, u, force, straight)]
     q, u, force, expected = (np.concatenate([part[i] for i in order]) for part in parts)
-    found = turned.contact_set().accelerate(q, u, force).acceleration
-    off = np.abs(found - expected).max() / np.abs(expected).max()
+    acceleration = turned.contact_set().accelerate(q, u, force).acceleration
+    off = np.abs(acceleration - expected).max() / np.abs(expected).max()
     claims.below("Lilly-Orin L14", "chains summed in another order, relative", 1e-12, off)
 
 

@@ -21,11 +21,11 @@ NUMBERS = integrals(LINK)
 S, SLOPES = slice(2, 5), slice(5, 11)
 
 
-def off(found: Array, expected: Array) -> float:
+def off(actual: Array, expected: Array) -> float:
     """Greatest relative difference; matrices of pairs are printed by their upper triangles."""
     if expected.ndim == 2:
         expected = expected[np.triu_indices(3)]
-    return float(np.abs(found / expected - 1).max())
+    return float(np.abs(actual / expected - 1).max())
 
 
 def test_mrds01_tip_values_are_the_printed_ones(claims: Claims) -> None:

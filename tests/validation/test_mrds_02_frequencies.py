@@ -51,8 +51,8 @@ def test_mrds02_frequencies_are_the_printed_ones(
     system: str, links: list[dict[str, float]], printed: list[list[float]], computed: list[list[float]], claims: Claims
 ) -> None:
     for link, (three_digits, more) in enumerate(zip(printed, computed, strict=True)):
-        found = frequencies(links, link)
-        for k, (expected, got) in enumerate(zip(three_digits, found, strict=True), start=1):
+        ours = frequencies(links, link)
+        for k, (expected, got) in enumerate(zip(three_digits, ours, strict=True), start=1):
             what = f"System {system}, frequency {k} of link {link + 1} (Table 21)"
             claims.near("MRDS 2", what, expected, got, 5e-3, "rad/s")
-        assert found == pytest.approx(more, rel=1e-4)
+        assert ours == pytest.approx(more, rel=1e-4)

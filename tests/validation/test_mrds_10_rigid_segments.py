@@ -48,11 +48,11 @@ def test_mrds10_eight_segments_stay_within_the_published_bound(
     printed: Path, segments: dict[int, Path], ours: np.ndarray, claims: Claims
 ) -> None:
     for name, angle in (("ours", ours), ("printed module", printed.angles[:, 0])):
-        found = off(segments[8], angle)
+        error = off(segments[8], angle)
         claims.below(
-            "MRDS 10", f"System 1, joint angle off eight segments, as published, {name}", 9.61e-2, found, "deg"
+            "MRDS 10", f"System 1, joint angle off eight segments, as published, {name}", 9.61e-2, error, "deg"
         )
-        claims.near("MRDS 10", f"the same, by an independent program, {name}", 0.0097, found, 0.2, "deg")
+        claims.near("MRDS 10", f"the same, by an independent program, {name}", 0.0097, error, 0.2, "deg")
 
 
 @pytest.mark.slow
@@ -60,12 +60,12 @@ def test_mrds11_more_segments_come_nearer(
     printed: Path, segments: dict[int, Path], ours: np.ndarray, claims: Claims
 ) -> None:
     """With the springs of Table 34; those of eight segments are a little stiff, as the thesis saw."""
-    found = {n: off(path, printed.angles[:, 0]) for n, path in segments.items()}
+    errors = {n: off(path, printed.angles[:, 0]) for n, path in segments.items()}
     for n, expected in {4: 0.0135, 6: 0.0086, 8: 0.0097, 10: 0.0058}.items():
-        claims.near("MRDS 11", f"System 1, joint angle off {n} segments", expected, found[n], 0.2, "deg")
+        claims.near("MRDS 11", f"System 1, joint angle off {n} segments", expected, errors[n], 0.2, "deg")
         by_us = off(segments[n], ours)
         claims.near("MRDS 11", f"by Granite, joint angle off {n} segments", expected, by_us, 0.2, "deg")
-    assert found[10] < found[4] / 2
+    assert errors[10] < errors[4] / 2
     bends = {n: float(np.abs(deflection(path.q, 1.0, n)).max()) for n, path in segments.items()}
     claims.near("MRDS 11", "least deflection of all, that of eight segments", 2.128e-3, min(bends.values()), 0.01, "m")
     assert min(bends, key=bends.__getitem__) == 8

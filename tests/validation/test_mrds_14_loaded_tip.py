@@ -17,19 +17,19 @@ from tests.validation.claims import Claims
 
 @pytest.mark.slow
 def test_mrds14_a_load_at_the_tip_bends_the_links_much_more(claims: Claims) -> None:
-    light, found = ours(SYSTEM_2A, 0.0), printed(SYSTEM_2B, 0.0, 0.5)
+    light, loaded = ours(SYSTEM_2A, 0.0), printed(SYSTEM_2B, 0.0, 0.5)
     eight, six = (segments(SYSTEM_2B, 0.0, n, 0.5) for n in (8, 6))
     mine = ours(SYSTEM_2B, 0.0, 0.5)
-    for name, robot in (("ours", mine), ("printed module", found)):
+    for name, robot in (("ours", mine), ("printed module", loaded)):
         angle, _ = off(eight, robot)
         for i, expected in enumerate((0.42, 0.83)):
             claims.below(
                 "MRDS 14", f"System 2b, link {i + 1} off eight segments, {name}", 1.5 * expected, angle[i], "deg"
             )
-    angle, place = off(eight, found)
+    angle, place = off(eight, loaded)
     assert angle == pytest.approx([0.418, 0.829], rel=0.05)
     assert place == pytest.approx([7.1e-3, 4.2e-3], rel=0.05)
-    assert (angle < off(six, found)[0]).all(), "eight segments are better than six"
+    assert (angle < off(six, loaded)[0]).all(), "eight segments are better than six"
     bend, unloaded = (2 * robot.q[:, 2] - 2 * robot.q[:, 3] for robot in (mine, light))
     cut = deflection(eight.q, 1.0, 8)
     for end, a, b in (("least", cut.min(), bend.min()), ("greatest", cut.max(), bend.max())):

@@ -69,17 +69,19 @@ HELD, STAGES = (0.0,), (0.0, 0.5, 1.0)
 def test_mrds17_input_held_over_each_step_makes_the_base_drift_as_published(
     flexible: ContactSet, claims: Claims
 ) -> None:
-    found = drift(flexible, 1e-3, HELD)
-    claims.equal("MRDS 17", "System 3, drift of the base in 5 s, input held", np.pi * 1e-4, found.one_period, 1e-9, "m")
-    claims.equal("MRDS 17", "the same in 10 s", 2 * np.pi * 1e-4, found.two_periods, 1e-9, "m")
-    claims.below("MRDS 17", "gap between the links", 1e-8, found.between_links, "m")
+    drifted = drift(flexible, 1e-3, HELD)
+    claims.equal(
+        "MRDS 17", "System 3, drift of the base in 5 s, input held", np.pi * 1e-4, drifted.one_period, 1e-9, "m"
+    )
+    claims.equal("MRDS 17", "the same in 10 s", 2 * np.pi * 1e-4, drifted.two_periods, 1e-9, "m")
+    claims.below("MRDS 17", "gap between the links", 1e-8, drifted.between_links, "m")
 
 
 @pytest.mark.slow
 def test_mrds18_input_at_the_stages_leaves_the_base_where_it_belongs(flexible: ContactSet, claims: Claims) -> None:
-    found = drift(flexible, 1e-3, STAGES)
-    claims.below("MRDS 18", "System 3, drift of the base in 10 s, input at stages", 1e-13, found.greatest, "m")
-    assert found.between_links < 1e-11
+    drifted = drift(flexible, 1e-3, STAGES)
+    claims.below("MRDS 18", "System 3, drift of the base in 10 s, input at stages", 1e-13, drifted.greatest, "m")
+    assert drifted.between_links < 1e-11
 
 
 @pytest.mark.slow
@@ -87,7 +89,7 @@ def test_mrds19_drift_is_in_proportion_to_the_step(claims: Claims) -> None:
     """With one mode a link: with two, the fastest turns at 960 rad/s, and 4 ms are beyond what Runge and Kutta bear."""
     closed = links(1)
     for step in (0.5e-3, 1e-3, 2e-3, 4e-3):
-        found = drift(closed, step, HELD).one_period
+        drifted = drift(closed, step, HELD).one_period
         claims.near(
-            "MRDS 19", f"drift in 5 s with steps of {1e3 * step:g} ms", np.pi * AMPLITUDE * step, found, 1e-6, "m"
+            "MRDS 19", f"drift in 5 s with steps of {1e3 * step:g} ms", np.pi * AMPLITUDE * step, drifted, 1e-6, "m"
         )

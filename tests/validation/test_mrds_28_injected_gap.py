@@ -37,7 +37,7 @@ def gaps(loop, gains: tuple[float, float]) -> Array:
     closed, _ = loop
     q, u = UPRIGHT.copy(), np.zeros(12)
     q[[0, 6]] += INJECTED, -2 * INJECTED
-    found = [closed.errors(q, u)[0]]
+    sizes = [closed.errors(q, u)[0]]
     B = mobility(loop, q)  # all stays where it is but for the gap
 
     def rate(x: Array) -> Array:
@@ -51,25 +51,27 @@ def gaps(loop, gains: tuple[float, float]) -> Array:
         k2 = rate(x + STEP / 2 * k1)
         k3 = rate(x + STEP / 2 * k2)
         x = x + STEP / 6 * (k1 + 2 * k2 + 2 * k3 + rate(x + STEP * k3))
-        found.append(closed.errors(x[:12], x[12:])[0])
-    return np.array(found)
+        sizes.append(closed.errors(x[:12], x[12:])[0])
+    return np.array(sizes)
 
 
 def test_mrds28_a_gap_decays_as_the_mobility_of_the_contact_says(loop, claims: Claims) -> None:
     """By symmetry B^c is diagonal here: along y the gap creeps back, along x it swings."""
     K_v, K_p = GAINS
-    found, B = gaps(loop, GAINS), mobility(loop, UPRIGHT)
+    widths, B = gaps(loop, GAINS), mobility(loop, UPRIGHT)
     slow = max(np.roots([1.0, K_v * B[1, 1], K_p * B[1, 1]]))
-    rate = np.log(found[-1, 1] / found[len(found) // 2, 1]) / (DURATION / 2)
+    rate = np.log(widths[-1, 1] / widths[len(widths) // 2, 1]) / (DURATION / 2)
     claims.near("MRDS 28", "decay of an injected gap along y, by its slower eigenvalue", slow, rate, 0.1, "1/s")
     motion = np.block([[np.zeros((2, 2)), np.eye(2)], [-K_p * B, -K_v * B]])
-    left = (expm(motion * DURATION) @ np.concatenate([found[0], [0.0, 0.0]]))[:2]
-    for axis, expected, got in zip("xy", left, found[-1], strict=True):
+    left = (expm(motion * DURATION) @ np.concatenate([widths[0], [0.0, 0.0]]))[:2]
+    for axis, expected, got in zip("xy", left, widths[-1], strict=True):
         claims.near(
             "MRDS 28", f"what is left after 4 s along {axis}, by x'' = -B^c (K_v x' + K_p x)", expected, got, 0.1, "m"
         )
 
 
 def test_mrds28_without_feedback_it_stays(loop, claims: Claims) -> None:
-    found = gaps(loop, (0.0, 0.0))
-    claims.near("MRDS 28", "the same without feedback", np.linalg.norm(found[0]), np.linalg.norm(found[-1]), 1e-6, "m")
+    widths = gaps(loop, (0.0, 0.0))
+    claims.near(
+        "MRDS 28", "the same without feedback", np.linalg.norm(widths[0]), np.linalg.norm(widths[-1]), 1e-6, "m"
+    )

@@ -37,8 +37,8 @@ def kernels(robot: Series) -> dict[str, tuple[Kernel, Kernel]]:
     for name, module in robot.system.modules.items():
         used = {side.point for c in contacts for side in (c.first, c.second) if side.module == name}
         leaf = leaf_functions(module, tuple(p for p in module.points if p.name in used), True)
-        found = compile_functions(name, leaf)
-        made[name] = found[leaf.eliminate.name()], found[leaf.back_substitute.name()]
+        compiled = compile_functions(name, leaf)
+        made[name] = compiled[leaf.eliminate.name()], compiled[leaf.back_substitute.name()]
     return made
 
 

@@ -118,8 +118,8 @@ def test_stanford03_the_regression_case(claims: Claims):
     # Table 4.1, q3 = pi/6, F = (1, 0.5, 0.2, 0.1, -0.05).
     F = np.array([1.0, 0.5, 0.2, 0.1, -0.05])
     expected = [-0.07724347112298914, 0.5142628798231206, 1.0387819326614491, 0.44727558171533993]
-    found = signed(sharing().share(body_wrench(np.pi / 6, F)))
-    claims.equal("Stanford 3", "shares of one fixed case", expected, found, 1e-12, "N")
+    thrusts = signed(sharing().share(body_wrench(np.pi / 6, F)))
+    claims.equal("Stanford 3", "shares of one fixed case", expected, thrusts, 1e-12, "N")
 
 
 def test_table_4_2_line_by_line():

@@ -22,7 +22,7 @@ VALVES = (
 @pytest.fixture(scope="module")
 def runs():
     """The plain law and the one that knows what the valves deliver; errors of the last five seconds, and impulse."""
-    found = {}
+    by_wrench = {}
     for resolve in (False, True):
         bed = load("free-flyer/report-1987", (*VALVES, f"controller.resolve_delivered={str(resolve).lower()}"))
         log = simulate_in_memory(bed)
@@ -30,8 +30,8 @@ def runs():
         error = np.abs(log.rows[:, place("/truth", "q")] - log.rows[:, place("/reference", "q")])
         last = log.rows[:, place("/state", "t")] >= 25.0
         impulse = log.rows[:, place("/truth", "thrust")].sum() * bed.loop.period_s
-        found[resolve] = error[last].max(axis=0), impulse
-    return found
+        by_wrench[resolve] = error[last].max(axis=0), impulse
+    return by_wrench
 
 
 @pytest.mark.slow

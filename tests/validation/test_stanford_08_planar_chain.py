@@ -77,9 +77,9 @@ def random_motion(n: int, seed: int) -> tuple[Array, Array]:
     return rng.uniform(-3, 3, n), rng.normal(size=n + 2)
 
 
-def far(found: Array, expected: Array, floor: float) -> float:
+def far(actual: Array, expected: Array, floor: float) -> float:
     """Greatest difference, relative to each number; those below the floor count as if they were as large."""
-    return float((np.abs(found - expected) / np.maximum(np.abs(expected), floor)).max())
+    return float((np.abs(actual - expected) / np.maximum(np.abs(expected), floor)).max())
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 7])

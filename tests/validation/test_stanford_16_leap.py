@@ -125,8 +125,8 @@ class Vehicle:
         K[:8, :8], K[:8, 8:13], K[:8, 13:] = self.model.mass_matrix(s.q), -self.B, -A.T
         K[8 : 8 + k, :8], K[8 + k :, :8] = A, S
         sides = np.concatenate([-self.model.bias(s.q, s.u), drift, wanted])
-        found = np.linalg.solve(K, sides) if len(K) == 13 + k else np.linalg.lstsq(K, sides, rcond=None)[0]
-        force = self.B @ found[8:13]
+        solution = np.linalg.solve(K, sides) if len(K) == 13 + k else np.linalg.lstsq(K, sides, rcond=None)[0]
+        force = self.B @ solution[8:13]
         if held.n_held:
             return State(*held.rk4(s.q, s.u, force, h, feedback=(20.0, 100.0)))
         return State(*(x.copy() for x in self.model.rk4(s.q, s.u, force, h)))

@@ -31,7 +31,7 @@ def test_stanford20_two_known_inertias_calibrate_the_pendulum(degrees, bound, cl
 
     known = [swung(0.008, 0.9, True), swung(0.06, 2.5, True)]
     parts = ((0.0075, 1.0), (0.02, 1.0), (0.03, 1.5), (0.1, 4.0))
-    found, _ = fit_pendulum([*known, *(swung(*part, False) for part in parts)], PLATE_KG)
-    off = [abs(value - inertia) / inertia for value, (inertia, _) in zip(found, parts, strict=True)]
+    fitted, _ = fit_pendulum([*known, *(swung(*part, False) for part in parts)], PLATE_KG)
+    off = [abs(value - inertia) / inertia for value, (inertia, _) in zip(fitted, parts, strict=True)]
     what = f"three-wire pendulum at {degrees} deg, two known inertias"
     claims.below("Stanford 20", f"{what}: largest error of four unknown ones, relative", bound, max(off))

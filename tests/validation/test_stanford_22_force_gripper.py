@@ -21,8 +21,8 @@ def test_stanford22_calibration_removes_cross_talk(claims: Claims):
 
     loads = np.array([(x, y) for x in (-16.0, -8.0, 8.0, 16.0) for y in (-16.0, -8.0, 8.0, 16.0)])
     signals = [Signal(name=name, unit="N", noise=noise, range=FULL_N, gauge=0) for name in ("fx", "fy")]
-    found = fit_responses("gauge", [(signals, loads, read(loads), np.arange(len(loads)))], "load", "loads")
-    offset, *gains, bend = found.values.reshape(2, 4).T
+    fit = fit_responses("gauge", [(signals, loads, read(loads), np.arange(len(loads)))], "load", "loads")
+    offset, *gains, bend = fit.values.reshape(2, 4).T
     response = Response(offset, np.column_stack(gains), bend, np.full(2, FULL_N))
     forces = rng.uniform(-FULL_N, FULL_N, (1000, 2))
     readings = read(forces)

@@ -80,8 +80,10 @@ def led(links: str, seed: int, driven: bool) -> Led:
     prescribed, push = np.zeros(held.n_held), np.zeros(len(u))
     prescribed[held.rows["grip"]], push[list(here.joints)] = wanted, torque
     motion = held.accelerate(q, u, push, prescribed=prescribed)
-    found = motion.acceleration[kept]
-    return Led(matrices, force[:n], force[n:], a, torque, found[:n], found[n:], motion.force[held.rows["grip"]])
+    acceleration = motion.acceleration[kept]
+    return Led(
+        matrices, force[:n], force[n:], a, torque, acceleration[:n], acceleration[n:], motion.force[held.rows["grip"]]
+    )
 
 
 def drawn(seed: int) -> Led:
@@ -125,8 +127,8 @@ def affine(x: Led, sign: float = 1.0) -> tuple[tuple[Array, Array], ...]:
 def missed(x: Led, sign: float = 1.0) -> Array:
     """Of the three, against the wrench's part: on a real arm strain makes it thousands of times the sum."""
     expected = x.torque, x.q_r, x.q_e
-    found = affine(x, sign)
-    return np.array([np.abs(f - e).max() / np.abs(part).max() for (f, part), e in zip(found, expected, strict=True)])
+    parts = affine(x, sign)
+    return np.array([np.abs(f - e).max() / np.abs(part).max() for (f, part), e in zip(parts, expected, strict=True)])
 
 
 def test_sun01_torque_and_accelerations_are_affine_in_the_wrench(claims: Claims) -> None:
@@ -147,8 +149,8 @@ def test_sun01_an_arm_whose_hand_our_contacts_lead_obeys_the_affine_maps(links: 
     claims.below("Sun 1", f"the affine maps against our contacts, arm {links} bent and in motion", 1e-8, error)
 
 
-def off(found: Array, expected: Array) -> float:
-    return float(np.abs(found - expected).max() / np.abs(expected).max())
+def off(actual: Array, expected: Array) -> float:
+    return float(np.abs(actual - expected).max() / np.abs(expected).max())
 
 
 def loose(x: Led) -> tuple[float, float, float]:

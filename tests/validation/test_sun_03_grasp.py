@@ -58,8 +58,8 @@ def test_sun03_the_grasp_matrix_of_example_4_1_is_ours(claims: Claims) -> None:
     z = np.array([0.3, -1.2, 0.8])
     claims.below("Sun 3", "its product with any internal force", 1e-12, abs(shared @ null @ z))
     # What squeezes is what our contact set calls internal, and nothing else.
-    found = closed.internal_force("bar", np.zeros(3), shared + null @ z)
-    claims.equal("Sun 3", "internal part of a load and a squeeze", null @ z, found, 1e-12, "N, N m")
+    internal = closed.internal_force("bar", np.zeros(3), shared + null @ z)
+    claims.equal("Sun 3", "internal part of a load and a squeeze", null @ z, internal, 1e-12, "N, N m")
     held = closed.accelerate(np.zeros(3), np.zeros(3), np.zeros(3))
     assert ours @ held.force == pytest.approx([0.0, weight, 0.0], abs=1e-12)
     assert held.independence < 1e-9  # the forces are not unique: that is the redundancy

@@ -61,8 +61,8 @@ class Link:
         E = np.block([[self.M, np.zeros((n, 1))], [np.zeros((1, n + 1))]])
         K = np.block([[self.K, -B], [self.output(xi)[None], np.zeros((1, 1))]])
         p = eig(-K, E, right=False)
-        found: Array = p[np.isfinite(p) & (np.abs(p) < 1e12)]
-        return found[np.argsort(np.abs(found))]
+        poles: Array = p[np.isfinite(p) & (np.abs(p) < 1e12)]
+        return poles[np.argsort(np.abs(poles))]
 
     def critical(self) -> float:
         """The least xi at which one pole is infinite: C M^-1 B = 0."""
@@ -123,9 +123,11 @@ def test_sun06_the_element_matrices_are_the_printed_ones(claims: Claims) -> None
 @pytest.mark.slow
 def test_sun07_more_elements_move_the_critical_point_to_the_joint(claims: Claims) -> None:
     expected = {1: 0.5299, 2: 0.3078, 3: 0.2080, 4: 0.1562, 6: 0.1041, 8: 0.0781}
-    found = [Link(n).critical() for n in expected]
-    claims.equal("Sun 7", "critical point with 1, 2, 3, 4, 6, 8 elements", list(expected.values()), found, 1e-3, "l")
-    assert (np.diff(found) < 0).all()
+    critical_points = [Link(n).critical() for n in expected]
+    claims.equal(
+        "Sun 7", "critical point with 1, 2, 3, 4, 6, 8 elements", list(expected.values()), critical_points, 1e-3, "l"
+    )
+    assert (np.diff(critical_points) < 0).all()
 
 
 def test_sun08_the_stiffness_of_two_spatial_elements_is_the_printed_one(claims: Claims) -> None:
@@ -157,7 +159,7 @@ def test_sun08_the_stiffness_of_two_spatial_elements_is_the_printed_one(claims: 
     K[:4, :4] = stiffness(first, q1)
     K[4:, 4:] = _stiffness_of_amplitudes(second, q2)
     back = np.linalg.inv(nodes)
-    found = back.T @ K @ back
+    nodal = back.T @ K @ back
     printed = np.zeros((8, 8))
     for v, turn, sign in ((0, 3, 1.0), (1, 2, -1.0)):
         printed[v, v], printed[v, v + 4], printed[v + 4, v + 4] = 115809.5, -57904.8, 57904.8
@@ -166,7 +168,7 @@ def test_sun08_the_stiffness_of_two_spatial_elements_is_the_printed_one(claims: 
             [14476.2, -14476.2, -14476.2]
         )
     printed = printed + np.triu(printed, 1).T
-    off = np.abs(found - printed)
+    off = np.abs(nodal - printed)
     claims.below("Sun 8", "64 stiffnesses of Example 5.5 against two welded elements, relative", 1e-4,
                  (off[printed != 0] / np.abs(printed[printed != 0])).max())  # fmt: skip
     claims.below("Sun 8", "those that are printed as zero", 1e-3, off[printed == 0].max(), "N/m, N, N m")

@@ -33,8 +33,8 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 
 def eigenvalues(M: Array, K: Array) -> Array:
     """Of M q'' + K q = 0, one of each pair, largest first: imaginary is a frequency, real a divergence."""
-    found: Array = np.sqrt(np.linalg.eigvals(-np.linalg.solve(M, K)).astype(complex))
-    return found[np.argsort(-np.abs(found))]
+    squares: Array = np.sqrt(np.linalg.eigvals(-np.linalg.solve(M, K)).astype(complex))
+    return squares[np.argsort(-np.abs(squares))]
 
 
 def plants(m: Matrices) -> dict[str, Array]:
@@ -67,10 +67,10 @@ def test_sun09_matrices_of_the_arm_are_those_worked_out(claims: Claims) -> None:
 
 
 def test_sun09_joints_held_still_give_table_6_1(claims: Claims) -> None:
-    found = plants(matrices("FRR"))["A"]
-    assert np.abs(found.real).max() < 1e-6
+    poles = plants(matrices("FRR"))["A"]
+    assert np.abs(poles.real).max() < 1e-6
     expected = [3032.45, 842.25, 20.54, 8.72]
-    printed(claims, "Sun 9", "FRR, joints still, Table 6.1", expected, found.imag)
+    printed(claims, "Sun 9", "FRR, joints still, Table 6.1", expected, poles.imag)
     without = plants(reduced(arm("FRR", LEFT, BASES[0]), rotary=False))["A"].imag
     what = "the same without inertia of the sections, as our beams are: off by, relative"
     claims.below("Sun 9", what, 1e-3, off(expected, without))
@@ -84,29 +84,29 @@ def test_sun09_table_3_1_as_printed_fails(claims: Claims) -> None:
         ("the motors' c_y as printed", {"motors": other_side}),
         ("a link of 0.473 kg as printed", {"density": 0.473 / LENGTH}),
     ):
-        found = plants(reduced(arm("FRR", LEFT, BASES[0], **changed)))["A"].imag
-        claims.above("Sun 9", f"Table 6.1 with {what} is off by, relative", 5e-3, np.abs(found / expected - 1).max())
+        poles = plants(reduced(arm("FRR", LEFT, BASES[0], **changed)))["A"].imag
+        claims.above("Sun 9", f"Table 6.1 with {what} is off by, relative", 5e-3, np.abs(poles / expected - 1).max())
     claims.equal("Sun 9", "mass of the flexible link, printed 0.473", 0.437, LINE_DENSITY * LENGTH, 5e-4, "kg")
 
 
 def test_sun10_a_hand_held_from_outside_gives_tables_6_2_and_6_3(claims: Claims) -> None:
     """Table 6.2 prints 5275.49 and 2162.64, Table 6.3 5752.49 and 2161.64 for the same."""
-    found = plants(matrices("FRR"))["C"]
+    poles = plants(matrices("FRR"))["C"]
     expected = [5752.49, 2161.64, 582.75, 77.11]
-    printed(claims, "Sun 10", "FRR, hand held from outside, Table 6.3", expected, found.imag)
-    claims.above("Sun 10", "Table 6.2 prints 5275.49, off by", 400.0, abs(found[0].imag - 5275.49), "1/s")
-    claims.above("Sun 10", "Table 6.2 prints 2162.64, off by", 0.9, abs(found[1].imag - 2162.64), "1/s")
-    found = plants(matrices("RFR"))["C"]
-    assert np.abs(found.real).max() < 1e-6
-    printed(claims, "Sun 10", "RFR, hand held from outside", [5754.24, 2165.48, 595.77, 124.84], found.imag)
+    printed(claims, "Sun 10", "FRR, hand held from outside, Table 6.3", expected, poles.imag)
+    claims.above("Sun 10", "Table 6.2 prints 5275.49, off by", 400.0, abs(poles[0].imag - 5275.49), "1/s")
+    claims.above("Sun 10", "Table 6.2 prints 2162.64, off by", 0.9, abs(poles[1].imag - 2162.64), "1/s")
+    poles = plants(matrices("RFR"))["C"]
+    assert np.abs(poles.real).max() < 1e-6
+    printed(claims, "Sun 10", "RFR, hand held from outside", [5754.24, 2165.48, 595.77, 124.84], poles.imag)
     tilde = matrices("FFR").tilde
     claims.above("Sun 10", "FFR: least eigenvalue of the inertia", 1e-6, np.linalg.eigvalsh(tilde).min())
 
 
 def test_sun11_a_hand_held_by_torques_diverges(claims: Claims) -> None:
-    found = plants(matrices("FRR"))["B"]
-    assert np.abs(np.append(found[:3].imag, found[3].real)).max() < 1e-6
-    size = np.append(found[:3].real, found[3].imag)
+    poles = plants(matrices("FRR"))["B"]
+    assert np.abs(np.append(poles[:3].imag, poles[3].real)).max() < 1e-6
+    size = np.append(poles[:3].real, poles[3].imag)
     expected = [3958.27, 2059.26, 710.94, 64.39]
     printed(claims, "Sun 11", "FRR, hand held by torques: three real ones, one imaginary", expected, size)
 
@@ -148,13 +148,13 @@ def test_sun12_half_a_percent_of_damping_gives_tables_6_1_and_6_2(claims: Claims
         ("C", m.tilde, [-321.0, -58.5, -5.52, -0.0502], [5737.35, 2162.84, 582.81, 77.11]),
     ):
         A = np.block([[np.zeros((4, 4)), np.eye(4)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
-        found = np.linalg.eigvals(A)
-        found = found[found.imag > 0]
-        found = found[np.argsort(-found.imag)]
-        claims.below("Sun 12", f"damped {plant}, real parts {_shown(real)} 1/s: off by", 0.01, off(real, found.real))
+        poles = np.linalg.eigvals(A)
+        poles = poles[poles.imag > 0]
+        poles = poles[np.argsort(-poles.imag)]
+        claims.below("Sun 12", f"damped {plant}, real parts {_shown(real)} 1/s: off by", 0.01, off(real, poles.real))
         what = f"damped {plant}, imaginary parts {_shown(imaginary)} 1/s: off by"
-        claims.below("Sun 12", what, 2e-4, off(imaginary, found.imag))
-    claims.above("Sun 12", "Table 6.2 prints 5753.35 for 5737.35, off by", 15.0, 5753.35 - found[0].imag, "1/s")
+        claims.below("Sun 12", what, 2e-4, off(imaginary, poles.imag))
+    claims.above("Sun 12", "Table 6.2 prints 5753.35 for 5737.35, off by", 15.0, 5753.35 - poles[0].imag, "1/s")
 
 
 def _shown(numbers: list[float]) -> str:

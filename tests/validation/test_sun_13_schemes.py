@@ -42,8 +42,8 @@ def plant(setup: str, objective: list[object]) -> tuple[list[FlexibleArm], Array
 
 def ordered(A: Array) -> Array:
     """One eigenvalue of each mirrored group: real and imaginary part not negative, largest first."""
-    found = np.linalg.eigvals(A)
-    folded = np.abs(found.real) + 1j * np.abs(found.imag)
+    poles = np.linalg.eigvals(A)
+    folded = np.abs(poles.real) + 1j * np.abs(poles.imag)
     return folded[np.lexsort((-folded.imag, -folded.real.round(3), -np.abs(folded).round(3)))]
 
 
@@ -80,13 +80,13 @@ TABLE_6_3 = {
 @pytest.mark.parametrize("setup", TABLE_6_3)
 def test_sun14_the_torque_norm_of_all_joints_is_unstable_as_in_table_6_3(setup: str, claims: Claims) -> None:
     _, A = plant(setup, [NORM])
-    found = ordered(A)
+    poles = ordered(A)
     for expected in TABLE_6_3[setup]:
-        got = found[np.argmin(np.abs(found - expected))]
+        got = poles[np.argmin(np.abs(poles - expected))]
         claims.below("Sun 14", f"min tau, {setup}, {expected:g} 1/s: off by, relative", 1e-3, abs(got / expected - 1))
     assert Stability.of(A).verdict == "unstable"
     if setup == "RFR-O-RRR":
-        claims.above("Sun 14", "Table 6.3 prints 383.0 for 392.96, off by", 9.0, np.abs(found - 383.0).min(), "1/s")
+        claims.above("Sun 14", "Table 6.3 prints 383.0 for 392.96, off by", 9.0, np.abs(poles - 383.0).min(), "1/s")
 
 
 def as_printed(setup: str, objective: list[object]) -> Array:
@@ -111,8 +111,8 @@ def test_sun15_row_4_of_table_6_4_is_that_of_the_incomplete_derivative(claims: C
     for setup in SETUPS:
         A = as_printed(setup, [LEFT_NORM, STRAIN])
         if setup == "FRR-O-RRF":
-            found = ordered(A)
-            got = found[np.argmax(found.real)]
+            stability = ordered(A)
+            got = stability[np.argmax(stability.real)]
             claims.near("Sun 15", f"min tau_1 + U as printed, {setup}: real part", 1424.1, got.real, 5e-4, "1/s")
             claims.near("Sun 15", f"min tau_1 + U as printed, {setup}: imaginary part", 1994.1, got.imag, 5e-4, "1/s")
         else:
@@ -127,9 +127,9 @@ def test_sun15_row_4_of_table_6_4_is_that_of_the_incomplete_derivative(claims: C
 
 @pytest.mark.parametrize(("setup", "expected"), [("FRR-O-RRR", 0.25), ("RFR-O-RRR", 0.12)])
 def test_sun15_row_3_of_table_6_4(setup: str, expected: float, claims: Claims) -> None:
-    found = Stability.of(plant(setup, [NORM, ELASTIC])[1])
-    claims.near("Sun 15", f"min tau + E, {setup}: largest real part", expected, found.largest, 0.1, "1/s")
-    assert found.verdict == "unstable"
+    stability = Stability.of(plant(setup, [NORM, ELASTIC])[1])
+    claims.near("Sun 15", f"min tau + E, {setup}: largest real part", expected, stability.largest, 0.1, "1/s")
+    assert stability.verdict == "unstable"
 
 
 @pytest.mark.parametrize("setup", SETUPS)
@@ -139,21 +139,21 @@ def test_sun16_least_internal_force_leaves_the_unstable_plant_as_it_is(setup: st
     claims.below(
         "Sun 16", f"scheme I, {setup}: plant against B, relative", 1e-12, np.abs(A - B).max() / np.abs(B).max()
     )
-    found = Stability.of(A)
-    claims.equal("Sun 16", f"scheme I, {setup}: largest real part", 3958.0, found.largest, 0.5, "1/s")
-    assert found.verdict == "unstable"
+    stability = Stability.of(A)
+    claims.equal("Sun 16", f"scheme I, {setup}: largest real part", 3958.0, stability.largest, 0.5, "1/s")
+    assert stability.verdict == "unstable"
 
 
 @pytest.mark.parametrize("setup", SETUPS)
 def test_sun18_strain_energy_with_all_its_terms_is_marginally_stable(setup: str, claims: Claims) -> None:
-    found = Stability.of(plant(setup, [STRAIN])[1])
+    stability = Stability.of(plant(setup, [STRAIN])[1])
     expected = (-1 + 1j) / AHEAD
-    off = np.abs(found.eigenvalues - expected).min() / abs(expected)
+    off = np.abs(stability.eigenvalues - expected).min() / abs(expected)
     claims.below("Sun 18", f"scheme U, {setup}: an eigenvalue is (-1 + j)/dt, off by, relative", 1e-6, off)
-    claims.below("Sun 18", f"scheme U, {setup}: largest real part", 1e-6, found.largest, "1/s")
-    assert found.verdict == "marginal"
+    claims.below("Sun 18", f"scheme U, {setup}: largest real part", 1e-6, stability.largest, "1/s")
+    assert stability.verdict == "marginal"
     if setup == "FRR-O-RRR":
-        rest = np.sort(found.eigenvalues.imag[np.abs(found.eigenvalues.real) < 1e-3])[-2:]
+        rest = np.sort(stability.eigenvalues.imag[np.abs(stability.eigenvalues.real) < 1e-3])[-2:]
         claims.equal("Sun 18", f"scheme U, {setup}: what is left", [372.9, 1726.3], rest, 0.05, "1/s")
 
 

@@ -24,17 +24,17 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 
 def example_6_1() -> list[FlexibleArm]:
     """RFR-O-RRR, the flexible link being one element with stretch and bending."""
-    found = []
+    chains = []
     for links, side, angles in (("RFR", "left", LEFT), ("RRR", "right", RIGHT)):
         arm = chain(links, side, elements=1, stretch=True)
         n = len(arm.K)
-        found.append(arm.at(np.concatenate([angles, np.zeros(n)]), np.zeros(3 + n))[0])
-    return found
+        chains.append(arm.at(np.concatenate([angles, np.zeros(n)]), np.zeros(3 + n))[0])
+    return chains
 
 
 def frequencies(A: np.ndarray) -> np.ndarray:
-    found = np.linalg.eigvals(A).imag
-    return np.sort(found[found > 0])[::-1]
+    imaginary = np.linalg.eigvals(A).imag
+    return np.sort(imaginary[imaginary > 0])[::-1]
 
 
 def test_sun17_the_plant_of_example_6_1_is_the_one_led_from_outside(claims: Claims) -> None:

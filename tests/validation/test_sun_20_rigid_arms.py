@@ -24,8 +24,8 @@ def turned(objective: str) -> Run:
 
 def peaks(objective: str) -> list[float]:
     """Largest torque of base, elbow and wrist."""
-    found = np.abs(turned(objective).torque).max(axis=0)
-    return [float(max(found[k], found[k + 3])) for k in range(3)]
+    torques = np.abs(turned(objective).torque).max(axis=0)
+    return [float(max(torques[k], torques[k + 3])) for k in range(3)]
 
 
 def test_sun20_torques_weighted_by_their_limits_give_table_5_2(claims: Claims) -> None:

@@ -32,11 +32,11 @@ def passive(grasp: Grasp) -> Array:
 @pytest.mark.parametrize("links", quick(["FRR", "RFR", "FFR"], "FRR"))
 def test_the_elements_written_here_are_those_of_our_modules(links: str) -> None:
     arm, ours = chain(links, "left"), matrices(links)
-    found = arm.at(np.concatenate([LEFT, np.zeros(len(arm.K))]), np.zeros(3 + len(arm.K)))[0]
-    M = np.block([[found.M_rr, found.M_re], [found.M_re.T, found.M_ee]])
+    element_arm = arm.at(np.concatenate([LEFT, np.zeros(len(arm.K))]), np.zeros(3 + len(arm.K)))[0]
+    M = np.block([[element_arm.M_rr, element_arm.M_re], [element_arm.M_re.T, element_arm.M_ee]])
     assert pytest.approx(ours.M, abs=1e-9) == M
     assert pytest.approx(ours.K[3:, 3:], rel=1e-9, abs=1e-6) == arm.K
-    assert np.hstack([found.J_r, found.J_e]) == pytest.approx(ours.J, abs=1e-9)
+    assert np.hstack([element_arm.J_r, element_arm.J_e]) == pytest.approx(ours.J, abs=1e-9)
 
 
 def followed(claims: Claims, run: Run, seconds: float) -> None:

@@ -134,8 +134,8 @@ def test_sun17_the_link_of_example_6_1_has_its_eigenvalues(claims: Claims) -> No
         (tips_led_from_outside, (1230.2, 780.4, 124.94)),
     ):
         eigenvalues = np.linalg.eigvals(plant(arms)).imag
-        found = np.sort(eigenvalues[eigenvalues > 1e-6])[::-1]
-        off = float(np.abs(found / np.array(expected) - 1).max())
+        frequencies = np.sort(eigenvalues[eigenvalues > 1e-6])[::-1]
+        off = float(np.abs(frequencies / np.array(expected) - 1).max())
         what = f"sun-planar/rfr-o-rrr with stretch, {plant.__name__}: eigenvalues off by, relative"
         claims.below("Sun 17", what, 1e-3, off)
     largest = Stability.of(tips_led_by_torque(arms)).largest

@@ -176,10 +176,10 @@ def test_times_are_written_where_they_cover_nothing():
 def test_a_contact_with_a_surface_is_drawn_at_the_nearest_point_of_it() -> None:
     points = np.array([[1.0, 1.0], [3.0, 4.0], [2.0, 1.0]])  # first side, second side, and a unit along the surface
     scene = SimpleNamespace(contacts={0: (0, 1), 1: (0, 1)}, surfaces={0: 2})
-    found = spots(scene, points)  # type: ignore[arg-type]
-    np.testing.assert_array_equal(found[0].position, [3.0, 1.0])
-    np.testing.assert_array_equal(found[1].position, [3.0, 4.0])
-    assert [found[i].surface for i in (0, 1)] == [True, False]
+    points_drawn = spots(scene, points)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(points_drawn[0].position, [3.0, 1.0])
+    np.testing.assert_array_equal(points_drawn[1].position, [3.0, 4.0])
+    assert [points_drawn[i].surface for i in (0, 1)] == [True, False]
 
 
 def test_errors_have_the_colour_of_stops_and_other_events_that_of_warnings() -> None:

@@ -99,12 +99,12 @@ def test_a_log_opens_as_it_is_beside_one_of_another_testbed(tmp_path):
         states = [c for c in reader.connections if c.topic == "/state"]
         assert len({c.msgtype for c in states}) == 2  # two testbeds, two types
         for log, connection in zip(logs, states, strict=True):
-            found = [reader.deserialize(raw, c.msgtype) for c, _, raw in reader.messages([connection])]
+            messages = [reader.deserialize(raw, c.msgtype) for c, _, raw in reader.messages([connection])]
             values = log.channels.topic("/state").values
-            last = [getattr(found[-1], value.key) for _, value in values]
+            last = [getattr(messages[-1], value.key) for _, value in values]
             part = log.channels.topic("/state")
             assert np.array_equal(last, log.rows[-1, part.start : part.stop], equal_nan=True)
-            assert len(found) == log.ticks
+            assert len(messages) == log.ticks
         # Events are JSON, which ROS 2 does not know.
         (event, *_) = [raw for c, _, raw in reader.messages([c for c in reader.connections if c.topic == "/events"])]
         assert json.loads(bytes(event))["name"] == logs[0].events[0]["name"]

@@ -34,15 +34,15 @@ def test_a_log_with_its_scene_is_played_back_and_still_a_log(granite: Call, log:
     assert counts["/truth"] == 400
     with new.open("rb") as file:
         last = {channel.topic: message for _, channel, message in make_reader(file).iter_messages()}
-    found = api.read_log(new)
-    heading = found["/truth"].base_heading_rad[-1]
+    exported = api.read_log(new)
+    heading = exported["/truth"].base_heading_rad[-1]
     numbers = [struct.unpack_from("<d", last["/tf"].data, i)[0] for i in range(len(last["/tf"].data) - 7)]
-    for expected in (found["/truth"].base_x_m[-1], math.sin(heading / 2)):
+    for expected in (exported["/truth"].base_x_m[-1], math.sin(heading / 2)):
         assert any(abs(number - expected) < 1e-12 for number in numbers)
     assert b"reference/vehicle/base" in last["/scene"].data
     # The rows are those of the log, which replays; the scene adds less than a fifth to its size.
-    assert found.rows.tobytes() == api.read_log(log).rows.tobytes()
-    assert api.replay(found).first is None
+    assert exported.rows.tobytes() == api.read_log(log).rows.tobytes()
+    assert api.replay(exported).first is None
     assert new.stat().st_size < 1.2 * log.stat().st_size
 
 

@@ -49,15 +49,15 @@ def with_payload(mass: float, place: tuple[float, float]) -> BaseInertia:
 def test_one_log_gives_mass_centre_and_inertia_of_a_loaded_base():
     truth = with_payload(5.0, (0.15, -0.08))
     bed = bed_with(truth)
-    found = identified(bed)
+    fitted = identified(bed)
     assert expected_base(bed) == FILE
-    assert found.base.mass_kg == pytest.approx(truth.mass_kg, rel=0.01)
-    assert found.base.com_m == pytest.approx(truth.com_m, abs=2e-3)
-    assert found.base.inertia_kg_m2 == pytest.approx(truth.inertia_kg_m2, rel=0.02)
-    assert np.all(np.abs(found.base.numbers - truth.numbers) < 4 * found.deviation)
-    assert found.drag_ratio == pytest.approx(1e-4, rel=0.02)
-    assert found.fit.pose_deviation == pytest.approx([5e-4, 5e-4, 1e-3], rel=0.05)
-    mass, place = found.payload(FILE) or (0.0, np.zeros(2))
+    assert fitted.base.mass_kg == pytest.approx(truth.mass_kg, rel=0.01)
+    assert fitted.base.com_m == pytest.approx(truth.com_m, abs=2e-3)
+    assert fitted.base.inertia_kg_m2 == pytest.approx(truth.inertia_kg_m2, rel=0.02)
+    assert np.all(np.abs(fitted.base.numbers - truth.numbers) < 4 * fitted.deviation)
+    assert fitted.drag_ratio == pytest.approx(1e-4, rel=0.02)
+    assert fitted.fit.pose_deviation == pytest.approx([5e-4, 5e-4, 1e-3], rel=0.05)
+    mass, place = fitted.payload(FILE) or (0.0, np.zeros(2))
     assert mass == pytest.approx(5.0, abs=0.5)
     assert place == pytest.approx([0.15, -0.08], abs=0.03)
 
@@ -73,8 +73,8 @@ def test_errors_have_the_stated_spread():
     bed = bed_with(truth)
     errors = []
     for seed in range(1, 21):
-        found = identified(bed.model_copy(update={"seed": seed}))
-        errors.append((found.base.numbers - truth.numbers) / found.deviation)
+        fitted = identified(bed.model_copy(update={"seed": seed}))
+        errors.append((fitted.base.numbers - truth.numbers) / fitted.deviation)
     assert np.all(np.abs(np.sqrt(np.mean(np.square(errors), axis=0)) - 1.0) < 0.45)
     assert np.mean(np.abs(errors) < 2.0) > 0.9
 

@@ -34,26 +34,31 @@ def identified(bed: Testbed) -> IdentifiedThrusters:
 
 @pytest.mark.slow
 def test_one_log_gives_every_thrust_and_the_delay():
-    found = identified(bed_that_differs())
-    assert found.thrust_n == pytest.approx(THRUST, rel=0.02)
-    assert np.all(np.abs(found.thrust_n - THRUST) < 4 * found.deviation)
-    assert np.all(found.deviation < 0.01)
-    assert abs(found.later_s - (DELAY_S - FILE_S)) < 4 * found.later_deviation < 0.008
-    assert found.dead(np.ones(8)) == found.unknown(np.ones(8)) == []
+    thrusters = identified(bed_that_differs())
+    assert thrusters.thrust_n == pytest.approx(THRUST, rel=0.02)
+    assert np.all(np.abs(thrusters.thrust_n - THRUST) < 4 * thrusters.deviation)
+    assert np.all(thrusters.deviation < 0.01)
+    assert abs(thrusters.later_s - (DELAY_S - FILE_S)) < 4 * thrusters.later_deviation < 0.008
+    assert thrusters.dead(np.ones(8)) == thrusters.unknown(np.ones(8)) == []
 
 
 def test_a_thruster_that_hardly_fired_is_unknown_and_not_dead():
     fit = Fit(np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 3)))
-    found = IdentifiedThrusters(np.array([0.02, 0.1, 0.98]), np.array([0.01, 0.5, 0.01]), 0.0, 1e-3, fit)
-    assert (found.dead(np.ones(3)), found.unknown(np.ones(3))) == ([0], [1])
+    thrusters = IdentifiedThrusters(np.array([0.02, 0.1, 0.98]), np.array([0.01, 0.5, 0.01]), 0.0, 1e-3, fit)
+    assert (thrusters.dead(np.ones(3)), thrusters.unknown(np.ones(3))) == ([0], [1])
 
 
 @pytest.mark.slow
 def test_errors_have_the_stated_spread():
     errors = []
     for seed in range(1, 21):
-        found = identified(bed_that_differs(seed))
-        errors.append([*((found.thrust_n - THRUST) / found.deviation), (found.later_s - 0.003) / found.later_deviation])
+        thrusters = identified(bed_that_differs(seed))
+        errors.append(
+            [
+                *((thrusters.thrust_n - THRUST) / thrusters.deviation),
+                (thrusters.later_s - 0.003) / thrusters.later_deviation,
+            ]
+        )
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(1.0, abs=0.25)
     assert np.mean(np.abs(errors) < 2.0) > 0.9
 

@@ -54,8 +54,8 @@ def test_frames_are_found_in_any_pieces(
 ):
     stream = b"".join(encode(*frame) for frame in frames)
     decoder = decoder_of()
-    found = [f for i in range(0, len(stream), piece) for f in decoder.feed(stream[i : i + piece])]
-    assert [tuple(f) for f in found] == frames
+    decoded = [f for i in range(0, len(stream), piece) for f in decoder.feed(stream[i : i + piece])]
+    assert [tuple(f) for f in decoded] == frames
     assert not decoder.is_within_frame
 
 

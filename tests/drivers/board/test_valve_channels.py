@@ -63,7 +63,7 @@ def test_a_shortest_pulse_below_zero_which_a_board_takes_for_more_than_an_hour_i
 
 
 @pytest.mark.parametrize(
-    ("changes", "found"),
+    ("changes", "expected"),
     [
         ({"unit": "ms", "scale": 1e-3}, "counts of 0.001 ms"),
         ({"unit": "ms"}, "counts of 1e-05 ms"),
@@ -71,9 +71,9 @@ def test_a_shortest_pulse_below_zero_which_a_board_takes_for_more_than_an_hour_i
         ({"scale": -1e-5}, "counts of -1e-05 s"),
     ],
 )
-def test_other_counts_than_those_of_the_wire_format_are_refused(changes: dict[str, Any], found: str):
+def test_other_counts_than_those_of_the_wire_format_are_refused(changes: dict[str, Any], expected: str):
     assert refused(R1._replace(**changes)) == (
-        f"channels.r1_opening: channel 'valve r1' has {found}, expected 1e-05 s, as the times of all valves have"
+        f"channels.r1_opening: channel 'valve r1' has {expected}, expected 1e-05 s, as the times of all valves have"
     )
 
 
@@ -95,7 +95,7 @@ def test_a_motor_among_the_valves_and_a_valve_for_a_motor_are_refused():
 
 @pytest.mark.parametrize("channel", [R1, Channel(0, ChannelKind.ENCODER, "elbow", "rad", 1e-3, -5000, 5000)])
 @pytest.mark.parametrize(
-    ("changes", "found"),
+    ("changes", "expected"),
     [
         ({"scale": np.nan}, "scale nan, expected a finite number that is not zero"),
         ({"scale": np.inf}, "scale inf, expected a finite number that is not zero"),
@@ -104,8 +104,8 @@ def test_a_motor_among_the_valves_and_a_valve_for_a_motor_are_refused():
     ],
 )
 def test_a_channel_without_a_usable_range_is_refused_of_every_kind(
-    channel: Channel, changes: dict[str, Any], found: str
+    channel: Channel, changes: dict[str, Any], expected: str
 ):
     with pytest.raises(InputError) as raised:
         opened("joint_sensors", (channel._replace(**changes),), {})
-    assert str(raised.value) == f"board = \"arm\": its channel '{channel.label}' has {found}"
+    assert str(raised.value) == f"board = \"arm\": its channel '{channel.label}' has {expected}"

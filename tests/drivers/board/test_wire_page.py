@@ -16,11 +16,11 @@ def enumeration(name: str) -> dict[str, int]:
     """The members of an enumeration of the header."""
     body = re.search(rf"enum {name} {{(.*?)}};", re.sub(r"/\*.*?\*/", "", HEADER, flags=re.S), re.S)
     assert body
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for member in body.group(1).split(","):
         key, _, value = (part.strip() for part in member.partition("="))
-        found[key] = int(value, 0) if value else max(found.values(), default=-1) + 1
-    return found
+        numbers[key] = int(value, 0) if value else max(numbers.values(), default=-1) + 1
+    return numbers
 
 
 def members(kind: type) -> dict[str, int]:

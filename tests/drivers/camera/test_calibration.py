@@ -35,18 +35,18 @@ def ideal(plate=PLATE, pose=POSE, noise=0.0):
 
 
 def test_a_plate_in_a_frame_gives_back_lens_and_plane():
-    found = calibrate([find_dots(picture(), PLATE)], SIZE, POSE)
-    off = np.hypot(*(found.view.to_plane(GRID) - TRUE.to_plane(GRID)).T)
+    view = calibrate([find_dots(picture(), PLATE)], SIZE, POSE)
+    off = np.hypot(*(view.view.to_plane(GRID) - TRUE.to_plane(GRID)).T)
     assert off.max() < 2.74e-3 / 5  # a thousandth of the field is the aim
-    assert found.view.residual < 0.03
-    assert len(found.residual) == 180
+    assert view.view.residual < 0.03
+    assert len(view.residual) == 180
 
 
 def test_a_small_plate_slid_over_the_table_does_as_well():
     small = Plate(7, 6, 0.2)
     poses = [(0.3, 0.3, 0.05), (1.9, 0.4, -0.1), (0.5, 1.3, 0.1), (1.9, 1.3, 0.0)]
-    found = calibrate([ideal(small, pose, 0.01) for pose in poses], SIZE, poses[0])
-    off = np.hypot(*(found.view.to_plane(GRID) - TRUE.to_plane(GRID)).T)
+    view = calibrate([ideal(small, pose, 0.01) for pose in poses], SIZE, poses[0])
+    off = np.hypot(*(view.view.to_plane(GRID) - TRUE.to_plane(GRID)).T)
     assert off.max() < 2.74e-3 / 2
 
 
@@ -55,10 +55,10 @@ def test_the_stated_uncertainty_is_that_of_repeated_calibrations():
     middle = (np.array([SIZE]) - 1) / 2
     sigmas = []
     for _ in range(60):
-        found = calibrate([ideal(noise=0.05)], SIZE, POSE)
-        off = found.view.to_plane(middle) - TRUE.to_plane(middle)
-        sigmas += (off / found.deviation(middle)).ravel().tolist()
-        assert found.view.residual == pytest.approx(0.05, rel=0.25)
+        view = calibrate([ideal(noise=0.05)], SIZE, POSE)
+        off = view.view.to_plane(middle) - TRUE.to_plane(middle)
+        sigmas += (off / view.deviation(middle)).ravel().tolist()
+        assert view.view.residual == pytest.approx(0.05, rel=0.25)
     assert np.std(sigmas) == pytest.approx(1.0, abs=0.2)
 
 
@@ -88,8 +88,8 @@ def test_a_view_maps_there_and_back():
     _, scale = VIEW.with_scale(GRID)
     np.testing.assert_allclose(scale, 3.66 / 1280, rtol=1e-9)
     H = np.array([[1.1, 0.1, 0.3], [-0.2, 0.9, 0.1], [0.05, -0.02, 1.0]])
-    found = homography(GRID, mapped(H, GRID))
-    np.testing.assert_allclose(found / found[2, 2], H, atol=1e-9)
+    fitted = homography(GRID, mapped(H, GRID))
+    np.testing.assert_allclose(fitted / fitted[2, 2], H, atol=1e-9)
 
 
 def test_a_checkerboard_is_found_by_opencv():
@@ -102,8 +102,8 @@ def test_a_checkerboard_is_found_by_opencv():
     inside = (x > -1) & (x < board.columns) & (y > -1) & (y < board.rows)
     dark = inside & ((np.floor(x) + np.floor(y)) % 2 == 0)
     light = np.where(dark, 30.0, 220.0).reshape(SIZE[1], 2, SIZE[0], 2).mean(axis=(1, 3))
-    found = find_corners(light.astype(np.uint8), board)
-    off = found.pixels - TRUE.to_pixel(placed(found.points, pose))
+    corners = find_corners(light.astype(np.uint8), board)
+    off = corners.pixels - TRUE.to_pixel(placed(corners.points, pose))
     assert np.hypot(*off.T).max() < 0.3
     with pytest.raises(InputError, match="no checkerboard found, expected 9 x 7 inner corners"):
         find_corners(np.zeros(SIZE[::-1], np.uint8), board)
@@ -130,11 +130,11 @@ def test_poses_by_a_calibrated_view_are_off_by_what_it_leaves():
     placed_by, off, seeds = (3e-4, 3e-4, 3e-4), [], 100
     for _ in range(seeds):
         laid = np.array(POSE) + placed_by * rng.standard_normal(3)
-        found = calibrate([ideal(pose=tuple(laid), noise=0.1)], SIZE, POSE, placed_by=placed_by)
-        position, heading = found.offsets()
+        view = calibrate([ideal(pose=tuple(laid), noise=0.1)], SIZE, POSE, placed_by=placed_by)
+        position, heading = view.offsets()
         for _ in range(6):
             pose = rng.uniform((0.4, 0.3, -3.0), (3.2, 2.4, 3.0))
-            seen = found.view.to_plane(TRUE.to_pixel(placed(corners, np.array(pose))))
+            seen = view.view.to_plane(TRUE.to_pixel(placed(corners, np.array(pose))))
             fit = fit_pose(corners, seen, np.full(4, 1e-3))
             error = np.array(fit.pose) - pose
             off.append(error / (position, position, heading))

@@ -45,8 +45,8 @@ def test_the_error_has_the_deviation_that_is_stated(electrons):
 
 def test_a_wrong_background_hardly_moves_a_centroid_because_the_aperture_follows_it():
     windows, guess, one = image(30.4, 24.0)[np.newaxis], np.array([(30.0, 24.0)]), np.ones(1)
-    found = [measure(windows, guess, 4 * one, level * one, one)[0, 0] for level in (10.0, 20.0)]
-    assert found == pytest.approx([30.4, 30.4], abs=0.01)
+    centroids = [measure(windows, guess, 4 * one, level * one, one)[0, 0] for level in (10.0, 20.0)]
+    assert centroids == pytest.approx([30.4, 30.4], abs=0.01)
 
 
 def test_a_target_at_the_edge_of_its_window_is_not_measured():
@@ -66,8 +66,8 @@ def test_a_search_finds_all_spots_of_the_right_size():
     places = [(10.2, 10.7), (40.1, 12.3), (25.6, 35.4)]
     spots = [LightSpot(x, y, 4.0, 180.0) for x, y in places]
     frame = np.asarray(RenderedFrame(PLAIN, spots, ImageSensor(0.0, 20.0, 0.0, 1.0), NoiseBank((64, 48), rng)))
-    found = sorted((blob.x, blob.y) for blob in search(frame, 4.0))
-    np.testing.assert_allclose(found, sorted(places), atol=0.1)
+    centres = sorted((blob.x, blob.y) for blob in search(frame, 4.0))
+    np.testing.assert_allclose(centres, sorted(places), atol=0.1)
 
 
 def test_an_empty_frame_has_no_spot():

@@ -26,10 +26,10 @@ def test_bodies_are_told_apart_among_ghosts():
     for _ in range(30):
         poses = rng.uniform((0, 0, -3), (3, 2, 3), (3, 3))
         spots, radii, place = scattered((FOUR, poses[0]), (OTHER, poses[1]), (PAIR, poses[2]))
-        found = match_all([FOUR, OTHER, PAIR], spots, radii, TOLERANCE)
-        assert found["four"][1] == place[:4].tolist()
-        assert found["other"][1] == place[4:8].tolist()
-        assert found["pair"][1] == place[8:10].tolist()
+        matches = match_all([FOUR, OTHER, PAIR], spots, radii, TOLERANCE)
+        assert matches["four"][1] == place[:4].tolist()
+        assert matches["other"][1] == place[4:8].tolist()
+        assert matches["pair"][1] == place[8:10].tolist()
 
 
 def test_three_of_four_targets_are_enough_and_two_are_not():

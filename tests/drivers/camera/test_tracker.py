@@ -30,7 +30,7 @@ from tests.support.moving_bodies import (
 def test_a_pose_is_better_than_a_thousandth_of_the_field_and_states_its_error(shape, rate):
     seen, errors, sigmas = track([(shape, straight((1.2, 1.6, 0.3), rate))], 60)
     assert len(errors[shape.body]) == 60
-    assert [found.searched for found in seen] == [True] + 59 * [False]
+    assert [step.searched for step in seen] == [True] + 59 * [False]
     assert np.abs(errors[shape.body][:, :2]).max() < FIELD_M / 1000 / 10
     assert sigmas[shape.body].std() == pytest.approx(1.0, abs=0.25)
 
@@ -48,21 +48,21 @@ def test_several_bodies_are_seen_at_once():
 
 def test_a_body_is_followed_with_two_targets_hidden_and_found_again_after_all_were():
     seen, errors, _ = track([(FOUR, straight((1.0, 1.0, 0.0), (0.3, 0.2, 0.5)))], 90, hidden=hidden_for_a_while)
-    times = [found.t for found in seen if found.sightings]
-    missing = [found.t for found in seen if not found.sightings]
+    times = [step.t for step in seen if step.sightings]
+    missing = [step.t for step in seen if not step.sightings]
     assert min(missing) >= 0.6 - 1e-9
     assert max(missing) < 0.9 + 11 / 60  # only every tenth frame is searched after a few in vain
     assert len(times) >= 90 - 29
     assert np.abs(errors["four"][:, :2]).max() < FIELD_M / 1000
-    covered = [found for found in seen if 0.25 < found.t < 0.5]
-    assert all(found.sightings[0].targets == (1, 3) for found in covered)
+    covered = [step for step in seen if 0.25 < step.t < 0.5]
+    assert all(step.sightings[0].targets == (1, 3) for step in covered)
 
 
 def test_reflections_are_refused():
     seen, errors, _ = track([(FOUR, straight((1.0, 1.0, 0.0), (0.3, 0.0, 0.0)))], 90, extra=reflections)
     assert seen_of(seen, "four") == 90
     assert np.abs(errors["four"][:, :2]).max() < FIELD_M / 1000
-    assert all(found.refused for found in seen if found.searched)
+    assert all(step.refused for step in seen if step.searched)
 
 
 def test_targets_of_two_bodies_that_touch_in_the_image_are_not_used():
@@ -71,7 +71,7 @@ def test_targets_of_two_bodies_that_touch_in_the_image_are_not_used():
     second = np.array([*(first[:2] + FOUR.positions[0] - OTHER.positions[0] + (0.026, 0.0)), 0.0])
     seen, errors, _ = track([(FOUR, straight(first)), (OTHER, straight(second))], 6)
     assert [seen_of(seen, body) for body in ("four", "other")] == [6, 6]
-    assert all(sighting.targets == (1, 2, 3) for found in seen[1:] for sighting in found.sightings)
+    assert all(sighting.targets == (1, 2, 3) for step in seen[1:] for sighting in step.sightings)
     assert max(np.abs(e[:, :2]).max() for e in errors.values()) < 1e-4
 
 

@@ -391,8 +391,8 @@ def test_any_pieces_of_a_stream_give_the_same_packets() -> None:
     stream = (b"\xff\xff" + bytes(stuffed)) * 4
     for size in range(1, len(stream)):
         decoder = StatusDecoder(SDK)
-        found = [p for i in range(0, len(stream), size) for p in decoder.feed(stream[i : i + size])]
-        assert [(p.id, p.alert, p.error, p.parameters) for p in found] == [(7, True, 0, b"\xff\xff\xfd\x03")] * 4
+        packets = [p for i in range(0, len(stream), size) for p in decoder.feed(stream[i : i + size])]
+        assert [(p.id, p.alert, p.error, p.parameters) for p in packets] == [(7, True, 0, b"\xff\xff\xfd\x03")] * 4
         assert decoder.corrupt == 0
 
 
@@ -502,9 +502,9 @@ def test_every_flipped_bit_of_an_answer_is_noticed() -> None:
         damaged = bytearray(packet)
         damaged[bit // 8] ^= 1 << bit % 8
         decoder = StatusDecoder(SDK)
-        found = decoder.feed(bytes(damaged) + bytes(packet) * 12)  # a greater length waits for more bytes
-        assert all(p.parameters == b"\x01\x02" and p.id == 7 for p in found)
-        assert 10 <= len(found) <= 12
+        packets = decoder.feed(bytes(damaged) + bytes(packet) * 12)  # a greater length waits for more bytes
+        assert all(p.parameters == b"\x01\x02" and p.id == 7 for p in packets)
+        assert 10 <= len(packets) <= 12
 
 
 @pytest.mark.parametrize(

@@ -92,10 +92,10 @@ def test_an_empty_path_leaves_no_compiler_and_no_cyclictest(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.delenv("GRANITE_NO_COMPILER", raising=False)
-    found = by_name(examine())
-    assert found["compiler"].status == "missing"
-    assert "virtual machine" in found["compiler"].observed
-    assert found["cyclictest"].status == "missing"
+    checks = by_name(examine())
+    assert checks["compiler"].status == "missing"
+    assert "virtual machine" in checks["compiler"].observed
+    assert checks["cyclictest"].status == "missing"
 
 
 @pytest.mark.usefixtures("quick")
@@ -134,9 +134,9 @@ def test_refusals_of_the_system_are_findings(monkeypatch):
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "sched_setscheduler", refuse)
-    found = by_name(examine())
-    assert found["priority"].status == "missing"
-    assert "rtprio" in found["priority"].advice
+    checks = by_name(examine())
+    assert checks["priority"].status == "missing"
+    assert "rtprio" in checks["priority"].advice
 
 
 @pytest.mark.usefixtures("quick")

@@ -21,30 +21,30 @@ BED = load("free-flyer", {"loop.longest_lateness_s": 30.0})
 @pytest.fixture
 def calls(monkeypatch):
     """Every call of the motors by verb, with whether it drove them; and what is done after the first that drives."""
-    found: list[tuple[str, bool]] = []
+    stops: list[tuple[str, bool]] = []
     written, stopped = SimulatedMotors.write, SimulatedMotors.stop
 
     class Calls:
-        made = found
+        made = stops
         when_driven = staticmethod(lambda: None)
         when_stopped = staticmethod(lambda: None)
 
     def write(self, t, setpoint):
         frame = written(self, t, setpoint)
-        is_first = np.any(setpoint) and ("write", True) not in found
-        found.append(("write", bool(np.any(setpoint))))
+        is_first = np.any(setpoint) and ("write", True) not in stops
+        stops.append(("write", bool(np.any(setpoint))))
         if is_first:
             Calls.when_driven()
         return frame
 
     def stop(self, t):
         Calls.when_stopped()
-        found.append(("stop", False))
+        stops.append(("stop", False))
         return stopped(self, t)
 
     monkeypatch.setattr(SimulatedMotors, "write", write)
     monkeypatch.setattr(SimulatedMotors, "stop", stop)
-    monkeypatch.setattr(SimulatedMotors, "close", lambda self: found.append(("close", False)))
+    monkeypatch.setattr(SimulatedMotors, "close", lambda self: stops.append(("close", False)))
     return Calls
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from tests.rt.fault_matrix.cases import Case, cases
 from tests.rt.fault_matrix.in_rehearsal import rehearse
 from tests.rt.fault_matrix.in_sim import simulate
-from tests.rt.fault_matrix.judged import Found
+from tests.rt.fault_matrix.judged import FaultEnding
 from tests.rt.fault_matrix.page import table
 
 
-def happen(case: Case, folder: Path) -> Found:
+def happen(case: Case, folder: Path) -> FaultEnding:
     """Let a case happen in its world."""
     return simulate(case, folder) if case.where == "sim" else rehearse(case, folder)
 
@@ -27,11 +27,11 @@ def main() -> None:
     for case in cases():
         if text in str(case):
             with tempfile.TemporaryDirectory() as folder:
-                found = happen(case, Path(folder))
-            ended.append((case, found))
-            print(f"{case}: {found.complaint or found}", file=sys.stderr, flush=True)
+                ending = happen(case, Path(folder))
+            ended.append((case, ending))
+            print(f"{case}: {ending.complaint or ending}", file=sys.stderr, flush=True)
     print(table(ended))
-    failed = [found for _, found in ended if found.complaint]
+    failed = [ending for _, ending in ended if ending.complaint]
     print(f"{len(ended)} cases, {len(failed)} not as declared", file=sys.stderr)
     sys.exit(1 if failed else 0)
 

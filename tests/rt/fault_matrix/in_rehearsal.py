@@ -23,7 +23,7 @@ from granite.sim.emulation.wiring import wire
 from tests.rt.fault_matrix.cases import Case
 from tests.rt.fault_matrix.deeds import DEEDS, Rehearsed, least_free_mb, operator_environment, start_as_operator
 from tests.rt.fault_matrix.injections import Asked, Done, OnLine, OnStream, Prepared
-from tests.rt.fault_matrix.judged import Found, judge
+from tests.rt.fault_matrix.judged import FaultEnding, judge
 from tests.rt.fault_matrix.tampered import TamperedLine, TamperedStream, tampered_line, tampered_stream
 from tests.support.scripted_operator import Script
 from tests.support.waiting import until
@@ -34,20 +34,20 @@ _SAFE_S, _WATCHED_S = 3.0, 0.3
 _TRIES = 3
 
 
-def rehearse(case: Case, folder: Path) -> Found:
+def rehearse(case: Case, folder: Path) -> FaultEnding:
     """Let it happen."""
     for i in range(_TRIES):
         own = folder / str(i)
         own.mkdir()
-        found = _rehearse(case, own)
-        if found is not None:
-            return found
+        ending = _rehearse(case, own)
+        if ending is not None:
+            return ending
         print(f"{case}: try {i + 1} ended before its fault", file=sys.stderr)
     said = (own / "screen.txt").read_text().strip().splitlines()
-    return Found("", 0.0, "", 0.0, False, f"each run ended before its fault: {said[-1] if said else 'silently'}")
+    return FaultEnding("", 0.0, "", 0.0, False, f"each run ended before its fault: {said[-1] if said else 'silently'}")
 
 
-def _rehearse(case: Case, folder: Path) -> Found | None:
+def _rehearse(case: Case, folder: Path) -> FaultEnding | None:
     """How it ended; None where it ended before the fault."""
     bed, log, screen = case.testbed(), folder / "run.mcap", folder / "screen.txt"
     with contextlib.ExitStack() as stack:
@@ -78,7 +78,7 @@ def _rehearse(case: Case, folder: Path) -> Found | None:
             until(lambda: Reason.RECORDER_LOST.text in screen.read_text(), 10)
             said_after_s = outside.truth(0.0).t - at
         if not there.poll(60):
-            return Found("", 0.0, "", 0.0, False, "the run did not end")
+            return FaultEnding("", 0.0, "", 0.0, False, "the run did not end")
         try:
             ended_at_s: float
             ended, ended_at_s = there.recv()
@@ -90,7 +90,7 @@ def _rehearse(case: Case, folder: Path) -> Found | None:
         return None
     if case.injection == Done("kill the recorder"):  # no log has the end of this run
         goes_on = "" if ended == "completed" and is_safe else f"it ended by {ended}"
-        return Found(case.noticed_by[0], said_after_s, "warn", 0.0, is_safe, goes_on)
+        return FaultEnding(case.noticed_by[0], said_after_s, "warn", 0.0, is_safe, goes_on)
     try:
         recorded = read_log(found_log(log))
     except InputError:  # the recorder got no processor time

@@ -11,11 +11,11 @@ from granite.logs.log import read_log
 from granite.rt.run import Run
 from tests.rt.fault_matrix.cases import Case
 from tests.rt.fault_matrix.injections import Asked, Prepared
-from tests.rt.fault_matrix.judged import Found, judge
+from tests.rt.fault_matrix.judged import FaultEnding, judge
 from tests.support.scripted_operator import Script
 
 
-def simulate(case: Case, folder: Path) -> Found:
+def simulate(case: Case, folder: Path) -> FaultEnding:
     """Let it happen."""
     path, screen = folder / "run.mcap", io.StringIO()
     run = Run(case.testbed())

@@ -17,7 +17,7 @@ from tests.rt.fault_matrix.cases import DOUBTED, Case
 STILL = 0.006
 
 
-class Found(NamedTuple):
+class FaultEnding(NamedTuple):
     """What became of a fault."""
 
     noticed_by: str
@@ -31,13 +31,13 @@ class Found(NamedTuple):
         return f"{self.noticed_by} after {self.after_s:.3f} s, {self.response} in {self.complete_s:.3f} s"
 
 
-def judge(case: Case, log: Log, screen: str, at_s: float, is_safe: bool) -> Found:
+def judge(case: Case, log: Log, screen: str, at_s: float, is_safe: bool) -> FaultEnding:
     """Compare the end of a case with what is declared."""
     assert log.summary is not None
     ended, text = log.summary["ended"], log.summary["text"]
     name, t = _notice(log, case.noticed_by, at_s)
     if not name:
-        return Found(ended, log.summary["ended_at_s"] - at_s, "", 0.0, is_safe, f"not noticed; {ended}: {text}")
+        return FaultEnding(ended, log.summary["ended_at_s"] - at_s, "", 0.0, is_safe, f"not noticed; {ended}: {text}")
     after = t - at_s if case.at_s else 0.0
     response, complete = _response(log, name, t)
     # While the model is doubted, the fault may break the limit of another check.
@@ -56,26 +56,26 @@ def judge(case: Case, log: Log, screen: str, at_s: float, is_safe: bool) -> Foun
         wrong.append("not in the log's events")
     if not _is_on_screen(log, name, screen):
         wrong.append("not on screen")
-    return Found(name, after, response, complete, is_safe, "; ".join(wrong))
+    return FaultEnding(name, after, response, complete, is_safe, "; ".join(wrong))
 
 
 def _notice(log: Log, names: tuple[str, ...], at: float) -> tuple[str, float]:
     """The first reason of these from a time on, and when."""
-    t, found = log.t, []
+    t, notices = log.t, []
     verdict, operation = log["/verdict"]["reason"], log["/operation"]
     asked = np.where(operation["request"] == RequestKind.REPORT, operation["argument"], 0)
     since = t >= at - 1e-9
     for name in names:
         if name == "link_trouble":
-            found += [(event["t_s"], name) for event in log.events if event["name"] == name and event["t_s"] >= at]
+            notices += [(event["t_s"], name) for event in log.events if event["name"] == name and event["t_s"] >= at]
             continue
         reason = Reason[name.upper()]
         rows = np.flatnonzero(since & ((verdict == reason) | (asked == reason) | (operation["cause"] == reason)))
         if len(rows):
-            found.append((float(t[rows[0]]), name))
+            notices.append((float(t[rows[0]]), name))
         elif log.summary is not None and log.summary["ended"] == name and log.summary["ended_at_s"] >= at - 0.01:
-            found.append((log.summary["ended_at_s"], name))
-    first = min(found, default=(0.0, ""))
+            notices.append((log.summary["ended_at_s"], name))
+    first = min(notices, default=(0.0, ""))
     return first[1], first[0]
 
 

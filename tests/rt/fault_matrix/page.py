@@ -6,18 +6,18 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from tests.rt.fault_matrix.cases import Case, Where
-from tests.rt.fault_matrix.judged import Found
+from tests.rt.fault_matrix.judged import FaultEnding
 from tests.support.measurements import as_csv
 
 #: the column of each world
 WORLDS: dict[Where, str] = {"sim": "in the simulation", "rehearse": "in a rehearsal"}
 
 
-def table(ended: Sequence[tuple[Case, Found]]) -> str:
+def table(ended: Sequence[tuple[Case, FaultEnding]]) -> str:
     """All rows, in the order of the cases."""
-    by_name: dict[tuple[str, str], dict[Where, tuple[Case, Found]]] = defaultdict(dict)
-    for case, found in ended:
-        by_name[case.fault, case.device][case.where] = case, found
+    by_name: dict[tuple[str, str], dict[Where, tuple[Case, FaultEnding]]] = defaultdict(dict)
+    for case, ending in ended:
+        by_name[case.fault, case.device][case.where] = case, ending
     rows = [["fault", "device", *WORLDS.values(), "response"]]
     for (fault, device), cells in by_name.items():
         worlds = [_noticed(*cells[where]) if where in cells else "" for where in WORLDS]
@@ -34,11 +34,11 @@ def has(rows: Sequence[Mapping[str, str]], case: Case) -> bool:
     return False
 
 
-def _noticed(case: Case, found: Found) -> str:
-    return f"{found.noticed_by} {found.after_s:.3f} of {case.within_s:g} s"
+def _noticed(case: Case, ending: FaultEnding) -> str:
+    return f"{ending.noticed_by} {ending.after_s:.3f} of {case.within_s:g} s"
 
 
-def _response(case: Case, found: Found) -> str:
-    allowed = case.complete_after(found.noticed_by)
-    took = f" in {found.complete_s:.2f} of {allowed:g} s" if allowed > 0.01 else ""
-    return f"{found.response}{took}"
+def _response(case: Case, ending: FaultEnding) -> str:
+    allowed = case.complete_after(ending.noticed_by)
+    took = f" in {ending.complete_s:.2f} of {allowed:g} s" if allowed > 0.01 else ""
+    return f"{ending.response}{took}"

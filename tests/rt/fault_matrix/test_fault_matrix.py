@@ -33,9 +33,9 @@ def test_a_fault_ends_as_declared(case: Case, tmp_path: Path) -> None:
 def test_every_fault_ends_as_declared(case: Case, tmp_path: Path) -> None:
     if case.where == "rehearse":
         need("cc")
-    found = happen(case, tmp_path)
-    print(f"{case}: {found}")
-    assert found.complaint == ""
+    ending = happen(case, tmp_path)
+    print(f"{case}: {ending}")
+    assert ending.complaint == ""
 
 
 def test_there_are_enough_cases_in_both_worlds() -> None:

@@ -29,13 +29,13 @@ ONE_OF_EACH = list({case.row.fault: case for case in cases(1)}.values())
 
 def complaint(case: Case) -> str:
     """What is not as declared; empty where all is."""
-    row, found = case.row, inject(case)
-    said = f"{case}: {found.reason.name} after {found.after_s:.3f} s ({found.text})"
-    goes_on = not found.reason.stops or found.reason is Reason.MODEL_DOUBTED
-    ends_wrongly = not row.ends if not found.completed else not goes_on
-    if found.reason not in row.noticed_by or found.after_s > row.within_s or ends_wrongly:
+    row, outcome = case.row, inject(case)
+    said = f"{case}: {outcome.reason.name} after {outcome.after_s:.3f} s ({outcome.text})"
+    goes_on = not outcome.reason.stops or outcome.reason is Reason.MODEL_DOUBTED
+    ends_wrongly = not row.ends if not outcome.completed else not goes_on
+    if outcome.reason not in row.noticed_by or outcome.after_s > row.within_s or ends_wrongly:
         return said
-    return "" if found.text != found.reason.text else f"{said}: no subject"
+    return "" if outcome.text != outcome.reason.text else f"{said}: no subject"
 
 
 @pytest.mark.parametrize("case", ONE_OF_EACH, ids=lambda case: case.row.fault)
@@ -164,8 +164,8 @@ def estimation_errors(every: int) -> Sequence[float]:
     memory = Memory(run.channels, run.ticks)
     assert run.execute(VirtualClock(), memory).reason is Reason.PASSED
     truth, estimate = (memory.rows[200:, run.channels.columns(topic, "q")] for topic in ("/truth", "/state"))
-    found: Sequence[float] = np.abs(estimate - truth)[:, 3:].max(axis=0).tolist()
-    return found
+    largest: Sequence[float] = np.abs(estimate - truth)[:, 3:].max(axis=0).tolist()
+    return largest
 
 
 @pytest.mark.parametrize("every", quick(range(1, 21), 1, 3, 20))

@@ -26,7 +26,7 @@ class AtRest:
 
 def samples(rate: float, pressure: float) -> list[Sample]:
     rng = np.random.default_rng(3)
-    found = []
+    made = []
     for k in range(40):
         frames = {
             "gyro": np.array([rate + 5e-4 * rng.standard_normal()]),
@@ -34,15 +34,15 @@ def samples(rate: float, pressure: float) -> list[Sample]:
         }
         sizes = {name: len(device.signals(BED)) for name, device in BED.sensors.items()}
         values = [frames.get(name, np.zeros(sizes[name])) for name in BED.sensors]
-        found.append(Sample(0.01 * k, tuple(Frame(0.01 * k, k + 1, 0, each) for each in values), ()))
-    return found
+        made.append(Sample(0.01 * k, tuple(Frame(0.01 * k, k + 1, 0, each) for each in values), ()))
+    return made
 
 
 @pytest.mark.parametrize(("rate", "passed"), [(0.03, True), (0.08, False)])
 def test_before_a_run_the_gyro_is_compared_with_the_pose(rate: float, passed: bool):
-    (found,) = [each for each in agreement(BED, AtRest(), samples(rate, 7e5)) if each.device == "gyro"]
-    assert found.passed is passed
-    assert found.text.startswith("base_gyro differs from the rate of base_heading by 0.0")
+    (finding,) = [each for each in agreement(BED, AtRest(), samples(rate, 7e5)) if each.device == "gyro"]
+    assert finding.passed is passed
+    assert finding.text.startswith("base_gyro differs from the rate of base_heading by 0.0")
 
 
 @pytest.mark.slow

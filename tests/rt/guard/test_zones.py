@@ -27,9 +27,9 @@ NOT_CHECKED = {"behaviour.check_moves": False}
 
 
 def refusal(bed: Testbed) -> str:
-    with pytest.raises(InputError) as found:
+    with pytest.raises(InputError) as caught:
         build_stack(bed)
-    return str(found.value)
+    return str(caught.value)
 
 
 @pytest.mark.parametrize(

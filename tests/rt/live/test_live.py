@@ -118,8 +118,8 @@ def test_a_client_that_stalls_costs_no_row(tmp_path: Path):
 
 def doubles(message: bytes) -> set[float]:
     """Every float64 field of a protobuf message, wherever it stands: enough to find a known number in it."""
-    found = {struct.unpack_from("<d", message, i)[0] for i in range(len(message) - 7)}
-    return {number for number in found if np.isfinite(number)}
+    numbers = {struct.unpack_from("<d", message, i)[0] for i in range(len(message) - 7)}
+    return {number for number in numbers if np.isfinite(number)}
 
 
 def sent(name: str) -> tuple[api.Log, set[float]]:

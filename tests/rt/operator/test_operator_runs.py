@@ -62,8 +62,8 @@ def test_a_run_is_armed_started_held_tuned_and_stopped_by_its_operator_and_repla
     assert log.summary["text"] == "the operator stopped the run: operator 'operator'"
     said = [event["text"] for event in log.events if event["name"] == "operator_request"]
     assert "operator 'operator' asked for set gain elbow_stiffness to 120: done" in said
-    found = replay(log)
-    assert (found.first, found.ticks) == (None, log.summary["ticks"])
+    replayed = replay(log)
+    assert (replayed.first, replayed.ticks) == (None, log.summary["ticks"])
 
 
 @pytest.mark.slow

@@ -65,8 +65,8 @@ def test_without_a_wish_the_loop_runs_anywhere(asked: list[set[int]], cpu: int |
 class Cycle:
     """Garbage that only the collector finds."""
 
-    def __init__(self, found: list[str]) -> None:
-        self.found, self.itself = found, self
+    def __init__(self, collected: list[str]) -> None:
+        self.found, self.itself = collected, self
 
     def __del__(self) -> None:
         self.found.append("found")

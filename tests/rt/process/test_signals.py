@@ -34,9 +34,11 @@ UNHANDLED = [number for number in TERMINATING if signal.getsignal(number) is sig
 @pytest.fixture
 def passed_on():
     """The signals that reach this process after a run."""
-    found: list[int] = []
-    before = {number: signal.signal(number, lambda n, _: found.append(n)) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield found
+    received: list[int] = []
+    before = {
+        number: signal.signal(number, lambda n, _: received.append(n)) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    yield received
     for number, handler in before.items():
         signal.signal(number, handler)
 
@@ -177,14 +179,14 @@ def test_every_signal_that_ends_a_process_ends_the_run_with_a_stop_and_a_whole_l
 
 
 def test_signals_with_a_handler_of_the_user_are_left_to_it(monkeypatch):
-    found: list[int] = []
-    before = signal.signal(signal.SIGUSR1, lambda n, _: found.append(n))
+    received: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda n, _: received.append(n))
     try:
         outcome, _ = signalled(signal.SIGUSR1, VirtualClock(), monkeypatch)
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert outcome.reason is Reason.PASSED
-    assert found == [signal.SIGUSR1]
+    assert received == [signal.SIGUSR1]
 
 
 @pytest.mark.slow

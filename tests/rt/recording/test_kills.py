@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import granite
-from benchmarks.kills import KILLS, PROMISE_S, Found, Kill, is_right, kill_many, kill_once
+from benchmarks.kills import KILLS, PROMISE_S, Kill, KillOutcome, is_right, kill_many, kill_once
 from granite.config.records import Sample
 from granite.drivers.device_set import DeviceSet
 from granite.logs.unfinished import unfinished_name
@@ -21,39 +21,39 @@ from tests.support.unhurried import UNHURRIED
 from tests.support.waiting import until
 
 
-def check(found: Found) -> None:
-    assert found.loss_s <= PROMISE_S, found
-    assert is_right(found), found
-    if found.kill.ends != (None,):
-        assert found.loss_s == 0.0, found  # nothing is lost while the recorder lives
+def check(outcome: KillOutcome) -> None:
+    assert outcome.loss_s <= PROMISE_S, outcome
+    assert is_right(outcome), outcome
+    if outcome.kill.ends != (None,):
+        assert outcome.loss_s == 0.0, outcome  # nothing is lost while the recorder lives
 
 
 @pytest.mark.slow
 def test_a_killed_recorder_alone_or_with_the_loop_loses_no_more_than_promised(tmp_path: Path) -> None:
-    def one(i: int, kill: Kill, mode: str) -> Found:
+    def one(i: int, kill: Kill, mode: str) -> KillOutcome:
         (tmp_path / str(i)).mkdir()
         return kill_once(kill, mode, 0.9, tmp_path / str(i))
 
     with ThreadPoolExecutor() as pool:
-        for found in pool.map(one, range(2), KILLS[1:3], ("real", "virtual")):
-            check(found)
-            assert found.readable
+        for outcome in pool.map(one, range(2), KILLS[1:3], ("real", "virtual")):
+            check(outcome)
+            assert outcome.readable
 
 
 @pytest.fixture
 def recorders(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Recorder, int]]:
     """Each recorder that was started, with the wall time at which it was ready [ns]."""
-    found: list[tuple[Recorder, int]] = []
+    starts: list[tuple[Recorder, int]] = []
 
     class Noted(Recorder):
         @classmethod
         def start(cls, *arguments: Any, **options: Any) -> Recorder:
             made = Recorder.start(*arguments, **options)
-            found.append((made, time.time_ns()))
+            starts.append((made, time.time_ns()))
             return made
 
     monkeypatch.setattr(run, "Recorder", Noted)
-    return found
+    return starts
 
 
 def reading(at: float, do: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,5 +99,5 @@ def test_the_date_of_a_log_is_that_of_its_first_tick_and_not_of_the_recorders_st
 
 @pytest.mark.slow
 def test_fifty_kills_leave_logs_as_promised() -> None:
-    for found in kill_many(50, seed=2):
-        check(found)
+    for outcome in kill_many(50, seed=2):
+        check(outcome)

@@ -41,8 +41,8 @@ def test_a_simulated_device_passes(name: str):
 def test_a_dead_motor_is_reported_as_it_is():
     event = {"kind": "fault", "device": "motors", "what": "refuses", "at_s": 0.0}
     bed = granite.load("free-flyer", {"simulation.events": [event]})
-    (found,) = try_units(bed, "motors", VirtualClock(), simulate=list(bed.devices))
-    assert (found.passed, found.applied, found.response) == (False, "status REFUSED", "it did not arm")
+    (report,) = try_units(bed, "motors", VirtualClock(), simulate=list(bed.devices))
+    assert (report.passed, report.applied, report.response) == (False, "status REFUSED", "it did not arm")
 
 
 def test_a_valve_that_stays_open_fails_with_both_times(monkeypatch: pytest.MonkeyPatch):

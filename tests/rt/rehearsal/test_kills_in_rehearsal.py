@@ -53,9 +53,9 @@ def is_safe(outside: Rehearsal) -> bool:
 def test_a_killed_loop_leaves_the_board_safe_within_the_watchdog_time_and_5_ms(tmp_path: Path):
     """50 kills at random moments, each with its own log."""
     need("cc")
-    random, limit_us, found = Random(1), round(WATCHDOG_S * 1e6) + MARGIN_US, []
-    while len(found) < 50:
-        log = tmp_path / f"{len(found)}.mcap"
+    random, limit_us, delays_us = Random(1), round(WATCHDOG_S * 1e6) + MARGIN_US, []
+    while len(delays_us) < 50:
+        log = tmp_path / f"{len(delays_us)}.mcap"
         with rehearsal(BED, WATCHDOG_S) as outside:
             board = outside.boards["rehearsal-1"].pid
             with running(BED, outside, log) as run:
@@ -72,13 +72,13 @@ def test_a_killed_loop_leaves_the_board_safe_within_the_watchdog_time_and_5_ms(t
         assert (report.is_armed, report.reason) == (False, LatchReason.WATCHDOG)
         # A microcontroller has no other processes: what they took is not the firmware's.
         assert silent_us <= limit_us + waited
-        found.append(silent_us)
+        delays_us.append(silent_us)
         until(lambda log=log: found_log(log).exists())
         until(lambda log=log: _is_readable(log))
         last = granite.read_log(found_log(log))["/sample"]["t_s"][-1]
         assert at - last < 0.1
         log.unlink(missing_ok=True)
-    print(f"50 kills: safe {min(found)} to {max(found)} us after the last command, limit {limit_us} us")
+    print(f"50 kills: safe {min(delays_us)} to {max(delays_us)} us after the last command, limit {limit_us} us")
 
 
 def _is_readable(log: Path) -> bool:

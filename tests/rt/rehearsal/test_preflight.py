@@ -121,9 +121,9 @@ def test_a_still_robot_passes():
     ],
 )
 def test_a_sensor_that_is_not_well_is_named(changes: dict[str, Any], check: str, words: str):
-    found = failed(sensor_findings(BED, "joint_sensors", observed(changed_joints(**changes))))
-    assert list(found) == [("joint_sensors", check)]
-    assert words in found["joint_sensors", check]
+    findings = failed(sensor_findings(BED, "joint_sensors", observed(changed_joints(**changes))))
+    assert list(findings) == [("joint_sensors", check)]
+    assert words in findings["joint_sensors", check]
 
 
 def test_a_pose_off_the_table_is_named():
@@ -131,17 +131,17 @@ def test_a_pose_off_the_table_is_named():
         joints, pose = sample.frames
         return sample._replace(frames=(joints, pose._replace(values=np.add(pose.values, (0.0, 50.0, 0.0)))))
 
-    found = failed(sensor_findings(BED, "vision", observed(change)))
-    assert "base_y is 50.8 m, the table is from" in found["vision", "plausible at rest"]
+    findings = failed(sensor_findings(BED, "vision", observed(change)))
+    assert "base_y is 50.8 m, the table is from" in findings["vision", "plausible at rest"]
 
 
 def test_an_angle_and_a_rate_that_contradict_each_other_do_not_agree():
     rates = changed_joints(
         values=lambda k, frame: np.add(frame.values, (0, 0, 0.08, 0))
     )  # not beyond the limit of rest
-    found = failed(agreement(BED, build_stack(BED).estimator, observed(rates)))
-    assert list(found) == [("sensors", "agree")]
-    assert "joint_sensors shoulder_angle differs by" in found["sensors", "agree"]
+    findings = failed(agreement(BED, build_stack(BED).estimator, observed(rates)))
+    assert list(findings) == [("sensors", "agree")]
+    assert "joint_sensors shoulder_angle differs by" in findings["sensors", "agree"]
 
 
 @pytest.mark.slow

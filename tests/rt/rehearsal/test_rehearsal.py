@@ -85,10 +85,10 @@ def test_the_free_flyer_moves_through_firmware_and_ports(tmp_path: Path, monkeyp
     # A board's sample is used one tick later, and its command is applied in that tick. A busy machine delays many.
     age = (log["/sample"]["t_s"] - log["/sample"]["joint_sensors_t_s"])[log["/sample"]["joint_sensors_number"] > 0]
     assert np.quantile(age, 0.1) < 0.007
-    found = latencies(log)
-    assert found["joint_sensors"]["age"]["median_s"] > 0.003
-    assert found["joint_sensors"]["to_command"]["median_s"] > 0.003
-    assert found["vision"]["age"]["median_s"] > bed.devices["vision"].latency_s
+    delays = latencies(log)
+    assert delays["joint_sensors"]["age"]["median_s"] > 0.003
+    assert delays["joint_sensors"]["to_command"]["median_s"] > 0.003
+    assert delays["vision"]["age"]["median_s"] > bed.devices["vision"].latency_s
     board, stream = (summary["links"][name] for name in ("board rehearsal-1", "pose stream vision"))
     assert board["received"][-1] > 0.3 * summary["ticks"]
     assert board["bad_crc"][-1] == 0

@@ -68,7 +68,7 @@ def test_others_find_topics_with_type_hash_and_node_and_read_the_bytes_of_the_ba
     (told,) = until(nodes.take, "the node")
     (node,) = told.node_entities_info_seq
     assert (node.node_namespace, node.node_name) == ("/", "granite")
-    endpoints = until(lambda: found if "rt/clock" in (found := peer.endpoints()) else None, "endpoints")
+    endpoints = until(lambda: topics if "rt/clock" in (topics := peer.endpoints()) else None, "endpoints")
     assert endpoints["rt/granite/estimate/vehicle/pose"][0] == "geometry_msgs::msg::dds_::PoseStamped_"
     assert {topic: endpoints[topic][1] for topic in HASHES} == {t: f"typehash={h};" for t, h in HASHES.items()}
     assert len(node.writer_gid_seq) == len([topic for topic in endpoints if topic.startswith("rt/")])

@@ -237,5 +237,5 @@ def test_a_goal_by_a_topic_moves_the_robot_is_refused_out_of_reach_and_replays(d
     assert abs(x[-1] - x[0]) > 0.01
     said = [event["text"] for event in log.events if event["name"] == "operator_request"]
     assert any("operator 'ros2' asked for go" in text for text in said)
-    found = replay(log)
-    assert (found.first, found.ticks) == (None, log.summary["ticks"])
+    replayed = replay(log)
+    assert (replayed.first, replayed.ticks) == (None, log.summary["ticks"])

@@ -88,7 +88,7 @@ def test_a_grip_that_closes_too_early_is_tried_at_every_step_until_it_holds(monk
 def test_a_machine_begins_anew_in_every_run():
     run = Run(load("leap", ["loop.duration_s=12"]))
     compiled = CompiledRun(run)
-    first, other, again = (found[0] for seed in (7, 8, 7) if (found := compiled.rows(seed)))
+    first, other, again = (rows[0] for seed in (7, 8, 7) if (rows := compiled.rows(seed)))
     assert_same_rows(run, again, first)
     assert not np.array_equal(first, other)
 
@@ -347,11 +347,11 @@ def test_an_imperfect_lab_has_the_bits_of_the_loop_and_of_each_seed():
     bed = load("free-flyer", changes)
     assert_equal_to_the_bit(bed)
     compiled = CompiledRun(Run(bed))
-    found = compiled.rows(7)
-    assert found is not None
+    rows = compiled.rows(7)
+    assert rows is not None
     other = CompiledRun(Run(load("free-flyer", [*changes, "seed=7"]))).rows()
     assert other is not None
-    assert_same_rows(compiled.run, found[0], other[0])
+    assert_same_rows(compiled.run, rows[0], other[0])
 
 
 def test_a_run_with_a_fault_is_run_in_the_loop():
@@ -377,7 +377,7 @@ def test_ticks_that_need_a_solver_are_solved_in_python_and_the_run_continues():
     assert_equal_to_the_bit(bed)
     run = Run(bed)
     compiled = CompiledRun(run)
-    first, _, again = (found[0] for seed in (7, 8, 7) if (found := compiled.rows(seed)))
+    first, _, again = (rows[0] for seed in (7, 8, 7) if (rows := compiled.rows(seed)))
     assert first[:, run.channels.column("/demand", "distribution_iterations")].max() > 0
     assert_same_rows(run, again, first)
 
@@ -385,7 +385,7 @@ def test_ticks_that_need_a_solver_are_solved_in_python_and_the_run_continues():
 def test_one_compiled_run_serves_many_seeds_in_any_order():
     run = Run(load("free-flyer", ["loop.duration_s=1"]))
     compiled = CompiledRun(run)
-    first, other, again = (found[0] for seed in (7, 8, 7) if (found := compiled.rows(seed)))
+    first, other, again = (rows[0] for seed in (7, 8, 7) if (rows := compiled.rows(seed)))
     assert_same_rows(run, again, first)
     assert not np.array_equal(first, other)
     seventh = Run(load("free-flyer", ["loop.duration_s=1", "seed=7"]))

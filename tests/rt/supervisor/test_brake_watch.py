@@ -23,8 +23,8 @@ IN_CONTACT = [
 def test_actuators_that_are_wrong_from_the_start_are_not_braked_with(name: str):
     bed = load(name)
     for wrong in (*wrong_motors(bed), *wrong_thrusters(bed)):
-        found = fastest_rate(name, wrong)
-        assert found.after <= MOST, (wrong, found)
+        rate = fastest_rate(name, wrong)
+        assert rate.after <= MOST, (wrong, rate)
 
 
 def test_every_controlled_preset_has_limits_of_its_joints():
@@ -39,25 +39,25 @@ def test_every_controlled_preset_has_limits_of_its_joints():
 @pytest.mark.slow
 @pytest.mark.parametrize("wrong", IN_CONTACT, ids=lambda wrong: wrong.what)
 def test_a_wrong_motor_of_a_robot_in_contact_ends_its_brake(wrong: WrongActuators):
-    found = fastest_rate("two-arm-catch/clean", wrong)
-    assert found.ended == "brake_fails"
-    assert found.after <= MOST
-    assert found.lasted_s <= 0.05
+    rate = fastest_rate("two-arm-catch/clean", wrong)
+    assert rate.ended == "brake_fails"
+    assert rate.after <= MOST
+    assert rate.lasted_s <= 0.05
 
 
 def test_a_wrong_motor_shows_before_its_joint_is_fast():
     reversed_motors = next(wrong for wrong in wrong_motors(load("free-flyer")) if wrong.units == "all")
-    found = fastest_rate("free-flyer", reversed_motors)
-    assert found.ended == "sensor_outliers"
-    assert found.after < 0.4
+    rate = fastest_rate("free-flyer", reversed_motors)
+    assert rate.ended == "sensor_outliers"
+    assert rate.after < 0.4
 
 
 @pytest.mark.slow
 def test_thrusters_that_push_the_wrong_way_end_a_brake_below_the_limit():
-    found = fastest_rate("two-arm-catch", list(wrong_thrusters(load("two-arm-catch")))[-1])
-    assert found.ended == "brake_fails"
-    assert found.after < 0.6
-    assert found.lasted_s < 1.5
+    rate = fastest_rate("two-arm-catch", list(wrong_thrusters(load("two-arm-catch")))[-1])
+    assert rate.ended == "brake_fails"
+    assert rate.after < 0.6
+    assert rate.lasted_s < 1.5
 
 
 def test_a_rate_that_falls_and_noise_on_it_are_no_failure():

@@ -62,13 +62,13 @@ def test_the_way_back_has_no_jump_and_the_robot_follows_it(twice: Scripted):
 
 def test_the_repeated_manoeuvre_is_measured_alone(twice: Scripted):
     whole = Log(twice.run.bed, {}, twice.channels, twice.rows, (), None, False)
-    found = last_manoeuvre(whole, None)
-    assert found is not None
-    assert found.ticks == pytest.approx(4.0 / 0.005, abs=2)
-    assert found.t[0] > 8.0 + 1.0 + SETTLING_S
-    opening = found.rows[:, twice.channels.columns("/applied", "thrusters.values")]
+    metrics = last_manoeuvre(whole, None)
+    assert metrics is not None
+    assert metrics.ticks == pytest.approx(4.0 / 0.005, abs=2)
+    assert metrics.t[0] > 8.0 + 1.0 + SETTLING_S
+    opening = metrics.rows[:, twice.channels.columns("/applied", "thrusters.values")]
     thrust = twice.run.bed.devices["thrusters"].units[0].thrust_n
-    (error, propellant) = Measures(whole.bed, (("a", "rms_error_m"), ("b", "propellant_n_s")), Band()).values(found)
+    (error, propellant) = Measures(whole.bed, (("a", "rms_error_m"), ("b", "propellant_n_s")), Band()).values(metrics)
     assert propellant == pytest.approx(opening.sum() * 0.005 * thrust, rel=0.05)
     assert 0.0 < error < 0.01
     first = last_manoeuvre(whole, 1.0)
@@ -79,9 +79,9 @@ def test_the_repeated_manoeuvre_is_measured_alone(twice: Scripted):
     kept[1600] = True
     thinned = last_manoeuvre(replace(whole, rows=twice.rows[kept]), None)
     assert thinned is not None
-    assert thinned.t[0] == pytest.approx(found.t[0], abs=0.03)
+    assert thinned.t[0] == pytest.approx(metrics.t[0], abs=0.03)
     # One that has not ended, or was never begun, is none.
-    for rows in (twice.rows[:1500], twice.rows[:1700], twice.rows[: found.ticks + 2000]):
+    for rows in (twice.rows[:1500], twice.rows[:1700], twice.rows[: metrics.ticks + 2000]):
         assert last_manoeuvre(replace(whole, rows=rows), None) is None
 
 

@@ -342,10 +342,10 @@ def test_only_ticks_that_run_move_the_progress_of_a_run_with_an_operator():
 @pytest.mark.slow
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.fault)
 def test_a_fault_gets_its_declared_response_in_time(row: Row) -> None:
-    found = answer(row)
-    print(f"{row.fault}: {found.after_s:.3f} s")
-    assert (found.reason, found.response) == (row.reason, row.response)
-    assert found.after_s <= row.within_s
+    response = answer(row)
+    print(f"{row.fault}: {response.after_s:.3f} s")
+    assert (response.reason, response.response) == (row.reason, row.response)
+    assert response.after_s <= row.within_s
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.fault)

@@ -98,8 +98,8 @@ def test_biases_are_found() -> None:
         sample, state = log["/sample"], log["/state"]
         for i, axis in enumerate("xy"):
             measured = getattr(sample, f"accelerometer_base_{axis}_accelerometer_m_s2")[1:]
-            found = getattr(state, f"accelerometer_base_{axis}_accelerometer_bias_m_s2")[2000]
-            errors.append(found - (measured - true[:, i])[late].mean())
+            bias = getattr(state, f"accelerometer_base_{axis}_accelerometer_bias_m_s2")[2000]
+            errors.append(bias - (measured - true[:, i])[late].mean())
     rms = np.sqrt(np.mean(np.square(errors)))
     print(f"bias after 10 s: {rms:.1e} m/s2 off (rms of 40)")
     assert rms < 5e-4

@@ -42,10 +42,10 @@ def squeeze_error(log: Log) -> float:
 
 
 def check(seeds: range, variant: str = "carry", most: float = 0.1) -> None:
-    found = np.array([carried(seed, variant) for seed in seeds])
-    position, heading, squeeze = found.max(axis=0)
+    errors = np.array([carried(seed, variant) for seed in seeds])
+    position, heading, squeeze = errors.max(axis=0)
     print(
-        f"worst of {len(found)}: {1e3 * position:.2f} mm, {np.degrees(heading):.3f} deg, squeeze {100 * squeeze:.1f} %"
+        f"worst of {len(errors)}: {1e3 * position:.2f} mm, {np.degrees(heading):.3f} deg, squeeze {100 * squeeze:.1f} %"
     )
     assert position <= 1e-3
     assert heading <= np.radians(0.3)

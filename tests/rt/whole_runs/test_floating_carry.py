@@ -102,18 +102,18 @@ def test_a_whole_carry_replays_to_the_bit(name: str) -> None:
 @pytest.mark.parametrize("name", GOALS)
 def test_they_arrive_for_a_hundred_seeds(name: str) -> None:
     beds, goal = [load(name, {"seed": seed}) for seed in SEEDS], GOALS[name]
-    found = np.array([reached(simulate_in_memory(bed), bed, goal.squeeze_n) for bed in beds])
-    at_95 = np.quantile(found, 0.95, axis=0)
+    errors = np.array([reached(simulate_in_memory(bed), bed, goal.squeeze_n) for bed in beds])
+    at_95 = np.quantile(errors, 0.95, axis=0)
     least = simulate_in_memory(load(name.partition("/")[0] + ("/ideal" if "carry" in name else "/beam-ideal"))).summary
     assert least is not None
     lower_bound = least["propellant"]["impulse_n_s"]
     print(
         f"{name}: object {1e3 * at_95[0]:.2f} mm, {1e3 * at_95[1]:.1f} mrad; base {1e3 * at_95[2]:.2f} mm,"
-        f" {1e3 * at_95[3]:.1f} mrad; internal force {at_95[4]:.4f} N rms; {np.median(found[:, 5]):.1f} N s,"
-        f" {lower_bound:.1f} for the path alone; worst {1e3 * found[:, :4].max(axis=0)}"
+        f" {1e3 * at_95[3]:.1f} mrad; internal force {at_95[4]:.4f} N rms; {np.median(errors[:, 5]):.1f} N s,"
+        f" {lower_bound:.1f} for the path alone; worst {1e3 * errors[:, :4].max(axis=0)}"
     )
     assert (at_95[:-1] < goal[1:]).all()
-    assert lower_bound < found[:, 5].min()
+    assert lower_bound < errors[:, 5].min()
 
 
 @pytest.mark.slow
@@ -175,7 +175,7 @@ ENDS = {"two-arm-carry/pick-and-place": "rest", "two-arm-carry/catch": "keep"}
 
 def taken(name: str, seeds: range) -> Array:
     """Of each seed the errors of the goals of object and base in the last 5 s, of the squeeze, and the propellant."""
-    found, failed = [], []
+    misses, failed = [], []
     for seed in seeds:
         bed = load(name, {"seed": seed})
         log, options = simulate_in_memory(bed), cast(PickAndPlace.Options, bed.behaviour)
@@ -194,18 +194,18 @@ def taken(name: str, seeds: range) -> Array:
             errors += [max(x, y), heading]
         internal = np.sqrt(np.mean((squeeze(log, bed)[late] - MACHINES[name].squeeze_n) ** 2))
         assert summary["guard"].keys() <= {"passed", "waiting_for_sensors"}, seed
-        found.append([*errors, internal, summary["propellant"]["impulse_n_s"]])
+        misses.append([*errors, internal, summary["propellant"]["impulse_n_s"]])
     assert not failed
-    return np.array(found)
+    return np.array(misses)
 
 
 def check_taken(name: str, seeds: range) -> None:
-    found = taken(name, seeds)
-    at_95 = np.quantile(found, 0.95, axis=0)
+    misses = taken(name, seeds)
+    at_95 = np.quantile(misses, 0.95, axis=0)
     print(
         f"{name}: object {1e3 * at_95[0]:.2f} mm, {1e3 * at_95[1]:.1f} mrad; base {1e3 * at_95[2]:.2f} mm,"
-        f" {1e3 * at_95[3]:.1f} mrad; internal force {at_95[4]:.4f} N rms; {np.median(found[:, 5]):.1f} N s;"
-        f" {len(found)} of {len(seeds)} to the end; worst {1e3 * found[:, :4].max(axis=0)}"
+        f" {1e3 * at_95[3]:.1f} mrad; internal force {at_95[4]:.4f} N rms; {np.median(misses[:, 5]):.1f} N s;"
+        f" {len(misses)} of {len(seeds)} to the end; worst {1e3 * misses[:, :4].max(axis=0)}"
     )
     goals = np.array(MACHINES[name][1:])
     asked = np.isfinite(goals)

@@ -27,12 +27,12 @@ def errors(log: Log) -> dict[str, tuple[float, float]]:
     heading = truth["one_base_heading_rad"]
     turn = np.exp(-1j * heading)
     leader = truth["one_base_x_m"] + 1j * truth["one_base_y_m"]
-    found = {}
+    by_vehicle = {}
     for module, (x, y) in PLACES.items():
         place = (truth[f"{module}_base_x_m"] + 1j * truth[f"{module}_base_y_m"] - leader) * turn
         turned = truth[f"{module}_base_heading_rad"] - heading
-        found[module] = float(np.abs(place - (x + 1j * y))[formed].max()), float(np.abs(turned)[formed].max())
-    return found
+        by_vehicle[module] = float(np.abs(place - (x + 1j * y))[formed].max()), float(np.abs(turned)[formed].max())
+    return by_vehicle
 
 
 @pytest.mark.slow

@@ -26,21 +26,21 @@ MIXED = [(release, catch) for release in ORDERS for catch in ORDERS if release !
 @pytest.mark.parametrize("part", [0.2, pytest.param(1.0, marks=pytest.mark.study)], ids=["few", "all"])
 @pytest.mark.parametrize("name", SEEDS)
 def test_hands_meet_the_bar_in_every_way_to_let_go_and_to_catch(name: str, part: float) -> None:
-    found = []
+    summaries = []
     for seed in range(1, round(part * SEEDS[name]) + 1):
         outcome, metrics = leapt(name, seed, 0.005)
         assert outcome.reason is Reason.PASSED, outcome.fault or outcome.reason.text
         assert metrics["states"][-1]["state"] == "rest", metrics["states"]
-        found.append(metrics)
+        summaries.append(metrics)
         hands = 1 if name == "leap/one-hand" else 4 if name == "leap/crawl" else 2
         assert len(metrics["catches"]) == hands
         wheel = metrics["wheels"]["wheel"]
         assert wheel["max"] < 100.0
         assert hands == 1 or wheel["final"] < 1.0
-    miss, speed = worst(found)
-    wheels = [metrics["wheels"]["wheel"] for metrics in found]
+    miss, speed = worst(summaries)
+    wheels = [metrics["wheels"]["wheel"] for metrics in summaries]
     print(
-        f"worst of {len(found)}: {1e3 * miss:.2f} mm, {1e3 * speed:.1f} mm/s; wheel at most"
+        f"worst of {len(summaries)}: {1e3 * miss:.2f} mm, {1e3 * speed:.1f} mm/s; wheel at most"
         f" {max(w['max'] for w in wheels):.1f}, at the end {max(w['final'] for w in wheels):.2f} rad/s"
     )
     assert miss < MISS
@@ -53,15 +53,15 @@ def test_hands_meet_the_bar_in_every_way_to_let_go_and_to_catch(name: str, part:
 def test_every_way_to_let_go_ends_in_every_way_to_catch(release: str, catch: str, seeds: int) -> None:
     ways = {"behaviour.release": ("bar1", release), "behaviour.catch": ("bar2", catch)}
     changes = {key: [[f"{bar}_{hand}" for hand in group] for group in ORDERS[way]] for key, (bar, way) in ways.items()}
-    found = []
+    summaries = []
     for seed in range(1, seeds + 1):
         outcome, metrics = leapt("leap", seed, 0.005, changes)
         assert outcome.reason is Reason.PASSED, outcome.fault or outcome.reason.text
         assert metrics["states"][-1]["state"] == "rest", metrics["states"]
         assert len(metrics["catches"]) == 2
         assert metrics["wheels"]["wheel"]["final"] < 1.0
-        found.append(metrics)
-    miss, speed = worst(found)
+        summaries.append(metrics)
+    miss, speed = worst(summaries)
     print(f"worst of {seeds}: {1e3 * miss:.2f} mm, {1e3 * speed:.1f} mm/s")
     assert miss < MISS
     assert speed < SPEED
@@ -71,7 +71,7 @@ def test_every_way_to_let_go_ends_in_every_way_to_catch(release: str, catch: str
 @pytest.mark.parametrize("seeds", [2, pytest.param(100, marks=pytest.mark.study)], ids=["few", "hundred"])
 def test_thrusters_correct_the_flight_and_brake_and_fire_nowhere_else(seeds: int) -> None:
     """Four times the error of the release that the arms alone have to take up."""
-    found, used = [], []
+    summaries, used = [], []
     for seed in range(1, seeds + 1):
         outcome, metrics = leapt("leap/thrusters", seed, 0.02)
         assert outcome.reason is Reason.PASSED, outcome.fault or outcome.reason.text
@@ -81,9 +81,9 @@ def test_thrusters_correct_the_flight_and_brake_and_fire_nowhere_else(seeds: int
         assert sum(by_state.values()) == pytest.approx(propellant["impulse_n_s"])
         assert {state for state, impulse in by_state.items() if impulse} <= {"midcourse", "settle"}
         assert by_state["midcourse"] > 0
-        found.append(metrics)
+        summaries.append(metrics)
         used.append([by_state["midcourse"], by_state["settle"]])
-    miss, speed = worst(found)
+    miss, speed = worst(summaries)
     print(
         f"worst of {seeds}: {1e3 * miss:.2f} mm, {1e3 * speed:.1f} mm/s; midcourse and settle"
         f" {np.mean(used, axis=0).round(2)} N s in the mean, {np.max(used, axis=0).round(2)} N s at most"
@@ -118,7 +118,7 @@ def test_a_hand_that_misses_is_recovered() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [8, pytest.param(100, marks=pytest.mark.study)], ids=["few", "hundred"])
 def test_a_drifting_object_is_caught_while_the_base_is_in_transit(seeds: int) -> None:
-    found = []
+    summaries = []
     for seed in range(1, seeds + 1):
         log = simulate_in_memory(load("two-arm-catch", {"seed": seed}))
         summary, truth, reference = log.summary, log["/truth"], log["/reference"]
@@ -126,14 +126,14 @@ def test_a_drifting_object_is_caught_while_the_base_is_in_transit(seeds: int) ->
         assert summary["ended"] == "completed", summary["text"]
         assert summary["states"][-1]["state"] == "rest"
         assert len(summary["catches"]) == 1
-        found.append(summary)
+        summaries.append(summary)
         held = truth.grasp_closed == 1.0
         tank = truth.thrusters_tank_n_s[held]
         assert tank[0] - tank[-1] < 6.0
         for joint in ("left_shoulder", "left_elbow", "right_shoulder", "right_elbow"):
             error = truth[f"vehicle_{joint}_rad"] - reference[f"vehicle_{joint}_rad"]
             assert np.abs(error[held]).max() < 0.04
-    miss, speed = worst(found)  # type: ignore[arg-type]
+    miss, speed = worst(summaries)  # type: ignore[arg-type]
     print(f"worst of {seeds}: {1e3 * miss:.2f} mm, {1e3 * speed:.1f} mm/s")
     assert miss < MISS
     assert speed < SPEED

@@ -60,7 +60,7 @@ def test_the_ideal_vehicle_follows_its_path_to_a_tenth_of_a_millimetre(bed: str)
 @pytest.mark.slow
 def test_the_valve_law_of_the_report_leaves_the_base_in_its_dead_band():
     bed = load("free-flyer/report-1987")
-    found = errors("free-flyer/report-1987", *PERFECT_SENSORS)
+    sizes = errors("free-flyer/report-1987", *PERFECT_SENSORS)
     unit = bed.thrusters[0]
     threshold = bed.controller.allocation.modulation.threshold * unit.thrust_n
     mass = sum(body.mass_kg for body in bed.modules[0].bodies)
@@ -70,10 +70,10 @@ def test_the_valve_law_of_the_report_leaves_the_base_in_its_dead_band():
     band = 2 * threshold / (mass * stiffness)
     assert band == pytest.approx(0.028, abs=5e-4)
     for name in BASE:
-        assert 0.75 * band < found[name]["max_in_last_5_s"] < 1.25 * band
+        assert 0.75 * band < sizes[name]["max_in_last_5_s"] < 1.25 * band
     moment = 4 * unit.position_m[0] * threshold
     heading = moment / (inertia_about_root(bed) * stiffness)
-    assert 0.01 < found["base_heading"]["max_in_last_5_s"] <= heading
+    assert 0.01 < sizes["base_heading"]["max_in_last_5_s"] <= heading
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def states(log: Log) -> list[str]:
 
 
 def check(seeds: range, changes: dict[str, Any], most_tries: int) -> None:
-    found, aborted = [], []
+    errors, aborted = [], []
     for seed in seeds:
         log = simulate_in_memory(load(NAME, {**changes, "seed": seed}))
         if states(log)[-1] != "rest":
@@ -45,10 +45,10 @@ def check(seeds: range, changes: dict[str, Any], most_tries: int) -> None:
         position = np.hypot(truth.object_body_x_m[-1] - X, truth.object_body_y_m[-1] - Y)
         heading = abs(truth.object_body_heading_rad[-1] - HEADING)
         tries = states(log).count("place")
-        found.append([position, heading, *(max(c[k] for c in catches) for k in ("miss_m", "speed_m_s")), tries])
-    position, heading, miss, speed, tries = np.array(found).max(axis=0)
+        errors.append([position, heading, *(max(c[k] for c in catches) for k in ("miss_m", "speed_m_s")), tries])
+    position, heading, miss, speed, tries = np.array(errors).max(axis=0)
     print(
-        f"worst of {len(found)}: {1e3 * position:.2f} mm, {np.degrees(heading):.3f} deg at the end; grips met within"
+        f"worst of {len(errors)}: {1e3 * position:.2f} mm, {np.degrees(heading):.3f} deg at the end; grips met within"
         f" {1e3 * miss:.2f} mm, {1e3 * speed:.1f} mm/s; placed {tries:.0f} times at most, no slip"
     )
     assert not aborted

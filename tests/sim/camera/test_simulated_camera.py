@@ -36,30 +36,30 @@ def device(*overrides, seed=0):
 
 def frames(camera, duration, period=0.005):
     """(time of reading, frame) for every new frame."""
-    found = []
+    pairs = []
     for k in range(round(duration / period)):
         frame = camera.read(k * period)
-        if frame.number and (not found or frame.number != found[-1][1].number):
-            found.append((k * period, frame))
-    return found
+        if frame.number and (not pairs or frame.number != pairs[-1][1].number):
+            pairs.append((k * period, frame))
+    return pairs
 
 
 def test_a_pose_from_pixels_is_that_of_its_exposure_and_states_its_error():
-    found = frames(device(*QUIET), 1.5)
-    assert len(found) > 80
-    errors = np.array([frame.values[:3] - pose(frame.t) for _, frame in found])
-    sigmas = errors / np.array([frame.values[3:] for _, frame in found])
+    arrivals = frames(device(*QUIET), 1.5)
+    assert len(arrivals) > 80
+    errors = np.array([frame.values[:3] - pose(frame.t) for _, frame in arrivals])
+    sigmas = errors / np.array([frame.values[3:] for _, frame in arrivals])
     assert np.abs(errors[:, :2]).max() < 2.74e-3 / 10
     assert sigmas.std() == pytest.approx(1.0, abs=0.15)
-    late = np.array([read - frame.t for read, frame in found])
+    late = np.array([read - frame.t for read, frame in arrivals])
     assert late.min() >= 0.035 - 1e-9
     assert late.max() < 0.035 + 0.005 + 1e-9
 
 
 def test_frames_are_lost_and_late_as_configured():
-    found = frames(device("devices.vision.simulated.dropout_probability=0.5"), 2.0)
-    assert 40 < len(found) < 80
-    late = [read - frame.t for read, frame in found]
+    arrivals = frames(device("devices.vision.simulated.dropout_probability=0.5"), 2.0)
+    assert 40 < len(arrivals) < 80
+    late = [read - frame.t for read, frame in arrivals]
     assert max(late) - min(late) > 0.006
 
 
@@ -79,8 +79,8 @@ def test_a_true_lens_other_than_the_calibrated_one_shows_as_an_error():
     plant = PrescribedMotion(
         bed, lambda t: np.append(pose(t), [0.0, 0.0]), lambda t: np.append(velocity(t), [0.0, 0.0])
     )
-    found = frames(SimulatedCamera(crooked, plant, np.random.default_rng(0)), 0.2)
-    off = [np.abs(frame.values[:2] - pose(frame.t)[:2]).max() for _, frame in found]
+    arrivals = frames(SimulatedCamera(crooked, plant, np.random.default_rng(0)), 0.2)
+    off = [np.abs(frame.values[:2] - pose(frame.t)[:2]).max() for _, frame in arrivals]
     assert max(off) > 1e-3
 
 
@@ -110,9 +110,9 @@ def test_a_camera_that_can_not_see_is_refused(change, sentence):
 
 def test_a_body_with_a_tag_is_seen_too():
     pytest.importorskip("cv2")
-    found = frames(device(*QUIET, "devices.vision.targets=[]", "devices.vision.tag={size_m=0.16}"), 0.09)
-    assert len(found) >= 3
-    assert max(np.abs(frame.values[:2] - pose(frame.t)[:2]).max() for _, frame in found) < 1e-3
+    arrivals = frames(device(*QUIET, "devices.vision.targets=[]", "devices.vision.tag={size_m=0.16}"), 0.09)
+    assert len(arrivals) >= 3
+    assert max(np.abs(frame.values[:2] - pose(frame.t)[:2]).max() for _, frame in arrivals) < 1e-3
 
 
 def test_bodies_that_can_not_be_told_apart_are_refused_before_the_run():

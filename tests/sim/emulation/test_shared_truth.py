@@ -37,9 +37,9 @@ def test_a_reader_in_another_place_finds_whole_ones_while_they_are_written():
     thread.start()
     seen = set()
     for _ in range(3000):
-        found = reader.get([50, 50, 8, 0], 1)
-        if found is not None:
-            truth, boards = found
+        torn = reader.get([50, 50, 8, 0], 1)
+        if torn is not None:
+            truth, boards = torn
             assert {truth.t} == set(truth.q) == set(truth.u) == set(truth.thrust) == {boards[0]}
             assert len(truth.tank) == 0
             seen.add(truth.t)
@@ -53,16 +53,16 @@ def test_a_reader_in_another_place_finds_whole_ones_while_they_are_written():
 def test_a_reader_that_interrupts_the_writer_finds_the_truth_before(monkeypatch):
     shared = SharedTruth()
     shared.put(truth_of(1), [])
-    found = []
+    content = []
 
     class Interrupting(np.ndarray):
         def __setitem__(self, place, value):
             super().__setitem__(place, value)
-            if not found:
-                found.append(shared.get([50, 50, 8, 0], 0))  # before the count is changed
+            if not content:
+                content.append(shared.get([50, 50, 8, 0], 0))  # before the count is changed
 
     shared._numbers = shared._numbers.view(Interrupting)
     shared.put(truth_of(2), [])
-    assert found[0][0].t == 1.0
+    assert content[0][0].t == 1.0
     assert shared.get([50, 50, 8, 0], 0)[0].t == 2.0
     shared.close()

@@ -85,9 +85,9 @@ def test_counts_keep_the_values_and_stay_within_the_bounds():
     joints, motors, thrusters = wire(bed)[0].devices
     angles = np.array([0.3, -1.7, 0.25, -0.011])
     step = bed.devices["joint_sensors"].range_rad / 2 ** bed.devices["joint_sensors"].converter_bits
-    found = joints.values(joints.counts(angles))
-    assert abs(found - angles)[:2].max() <= 0.5001 * step
-    assert found[2:] == pytest.approx(angles[2:], abs=1e-6)
+    angles_back = joints.values(joints.counts(angles))
+    assert abs(angles_back - angles)[:2].max() <= 0.5001 * step
+    assert angles_back[2:] == pytest.approx(angles[2:], abs=1e-6)
     limits = np.array([high for _, high in bed.devices["motors"].bounds(bed)])
     applied = motors.values(motors.counts(2 * limits))
     assert (applied <= limits).all()
@@ -125,11 +125,11 @@ def test_valves_of_an_own_kind_have_the_counts_of_valves():
 
 
 @pytest.mark.parametrize(
-    ("period_s", "step_s", "found"), [(0.005, 0.001, 1e-3), (0.001, 0.0005, 5e-4), (0.002, 0.0001, 1e-3)]
+    ("period_s", "step_s", "expected"), [(0.005, 0.001, 1e-3), (0.001, 0.0005, 5e-4), (0.002, 0.0001, 1e-3)]
 )
-def test_sensors_are_measured_at_least_twice_in_a_tick(period_s: float, step_s: float, found: float):
+def test_sensors_are_measured_at_least_twice_in_a_tick(period_s: float, step_s: float, expected: float):
     changes = {"loop.period_s": period_s, "simulation.physics_step_s": step_s}
-    assert plant_period(granite.load("free-flyer", changes)) == pytest.approx(found)
+    assert plant_period(granite.load("free-flyer", changes)) == pytest.approx(expected)
 
 
 def test_a_device_with_more_signals_than_a_board_reports_is_refused(monkeypatch: pytest.MonkeyPatch):
