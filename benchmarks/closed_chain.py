@@ -43,7 +43,7 @@ def measure() -> Iterator[Result]:
 
 
 def _beside_others(what: str, system: System, q, u) -> Iterator[Result]:
-    closed, theirs, welded = system.contact_set(), PinocchioSystem(system), _Welded(system)
+    closed, theirs, welded = system.contact_set(), PinocchioSystem(system), _WeldedSystem(system)
     q, u = closed.project(q, 0.3 * u)
     force = np.random.default_rng(0).normal(size=system.n_u)
     kernel = closed.compiled.solutions["accelerate"]
@@ -120,7 +120,7 @@ def _results(name: str, times: dict[str, float], limit: float | None = None, goa
         yield Result(name, "us", mine * 1e6, took * 1e6, peer, said, met)
 
 
-def _drift(what: str, closed, welded: _Welded, q, u) -> Iterator[Result]:
+def _drift(what: str, closed, welded: _WeldedSystem, q, u) -> Iterator[Result]:
     """The greatest gap after a second of falling, in steps of a millisecond."""
     still = np.zeros(len(u))
     peers = welded.fall(*welded.arranged(q, u, still)[:2], 1000)
@@ -181,7 +181,7 @@ def _series(n: int):
     return System(links, hinges), q, rng.normal(size=6 * n)
 
 
-class _Welded:
+class _WeldedSystem:
     """The system as a MuJoCo model, rigid grasps as welds of sites."""
 
     def __init__(self, system: System) -> None:

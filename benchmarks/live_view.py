@@ -51,7 +51,7 @@ def _run(folder: Path, port: int | None, client: int = 0) -> tuple[float, np.nda
     """Part of a core that the recorder takes, and durations of the ticks [us]."""
     limits = ["loop.longest_lateness_s=1.0", "loop.watchdog_s=1.0"]
     spent: list[float] = []
-    run = _Watched(load("free-flyer", [f"loop.duration_s={_SECONDS}", *limits]))
+    run = _WatchedRun(load("free-flyer", [f"loop.duration_s={_SECONDS}", *limits]))
     run.watch = threading.Thread(target=_watch, args=(client, spent))
     path = folder / f"{time.monotonic_ns()}.mcap"  # never the log of another run
     summary = run.record(path, realtime=True, live=port)
@@ -63,7 +63,7 @@ def _run(folder: Path, port: int | None, client: int = 0) -> tuple[float, np.nda
     return spent[0], np.asarray(steps.sum(axis=1)) * 1e6
 
 
-class _Watched(Run):
+class _WatchedRun(Run):
     """A run that starts a thread with its loop: the recorder is ready then."""
 
     watch: threading.Thread

@@ -43,7 +43,7 @@ _NEAR, _TIME_S = 1.1, 120.0
 
 
 @dataclass(frozen=True)
-class Tuned:
+class TuningResult:
     """The trials of a session and how long they took [s]."""
 
     results: list[TrialResult]
@@ -88,7 +88,7 @@ def main() -> None:
         print(f"| {name} | {cells} | {len(found) - len(ended)} |")
 
 
-def print_seeds(studies: Mapping[int, Tuned], known: Sequence[float]) -> None:
+def print_seeds(studies: Mapping[int, TuningResult], known: Sequence[float]) -> None:
     print(f"best known: {pair(known)}\n")
     print(
         "| sampler's seed | start | nearest trial | error, propellant | of the best known | first within 1.1 | time |"
@@ -107,7 +107,7 @@ def print_seeds(studies: Mapping[int, Tuned], known: Sequence[float]) -> None:
 
 def tuned_from_poor_gains(
     bed: Testbed, trials: int, seeds: Sequence[int], processes: int | None = None
-) -> tuple[dict[int, Tuned], list[float]]:
+) -> tuple[dict[int, TuningResult], list[float]]:
     """A study for each seed, and the best known error and propellant."""
     assert bed.tuning is not None
     table = bed.tuning.model_copy(update={"trials": trials})
@@ -136,14 +136,14 @@ def tuned_on_plants(bed: Testbed, trials: int, processes: int | None = None) -> 
     return found
 
 
-def tuned(bed: Testbed, table: TuningTable, processes: int | None) -> Tuned:
+def tuned(bed: Testbed, table: TuningTable, processes: int | None) -> TuningResult:
     began, used = time.perf_counter(), _processor_time()
     with tempfile.TemporaryDirectory() as folder:
         session = Session.create(Path(folder) / "session", bed, table)
         with workers(processes) as made:
             drive(bed, session.table, session.study(), made)
         results = session.study().results()
-    return Tuned(results, time.perf_counter() - began, _processor_time() - used)
+    return TuningResult(results, time.perf_counter() - began, _processor_time() - used)
 
 
 def _processor_time() -> float:

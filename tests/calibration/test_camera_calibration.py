@@ -63,7 +63,7 @@ def largest_error(table, truth):
     return float(np.hypot(*off.T).max())
 
 
-class Typed(io.StringIO):
+class TypedLines(io.StringIO):
     """Lines that somebody types, or that come from a pipe."""
 
     is_terminal = False
@@ -77,7 +77,7 @@ def typing(granite, monkeypatch):
     """Call the command, and type lines."""
 
     def call(*arguments, typed="\n" * 9):
-        monkeypatch.setattr(sys, "stdin", Typed(typed))
+        monkeypatch.setattr(sys, "stdin", TypedLines(typed))
         return granite(*arguments)
 
     return call
@@ -130,7 +130,7 @@ def test_a_picture_without_the_plate_is_repeated_at_a_terminal(typing, pictures,
     folder, _ = pictures
     write_frame(folder, np.zeros((512, 640), np.uint8), 0.5, 0)  # the first by its name
     command = ("calibrate", "free-flyer/camera", "camera", "--from", folder, "--date", DAY, *SET)
-    monkeypatch.setattr(Typed, "is_terminal", True)
+    monkeypatch.setattr(TypedLines, "is_terminal", True)
     ended = typing(*command, typed="\n\n\nq\n")
     assert (ended.code, Path(FILE).exists()) == (2, False)
     said = typing(*command, typed="\n" * 14)

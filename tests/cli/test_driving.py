@@ -17,7 +17,7 @@ KEY, AXIS, SYNC = 1, 3, 0
 DEAD_MAN, LEAVE, HOLD = 0x136, 0x137, 0x131
 
 
-class Asked:
+class AskedOperator:
     """An operator who keeps what was asked, and refuses the jogs of one coordinate."""
 
     def __init__(self):
@@ -39,7 +39,7 @@ def hurried(monkeypatch):
 
 def test_keys_jog_while_they_are_repeated_and_others_hold_and_leave(capsys):
     typed = iter(["d", "d", "", "w", "w", "\x1b[D", "2]", "+q", " ", "x"])
-    operator = Asked()
+    operator = AskedOperator()
     drive(operator, Keyboard(Coordinates(LISTED), lambda seconds: next(typed)))
     assert operator.asked == [
         {"base_x": 0.04},
@@ -81,7 +81,7 @@ def test_a_pad_moves_nothing_without_its_dead_man(pad):
 
 def test_a_pad_that_is_let_go_stops_and_one_that_is_unplugged_leaves(pad):
     gamepad, send = pad
-    operator, read = Asked(), gamepad.rates
+    operator, read = AskedOperator(), gamepad.rates
     steps = iter(
         [((KEY, DEAD_MAN, 1), (AXIS, 3, -32768)), ((KEY, DEAD_MAN, 0),), ((KEY, HOLD, 1),), ((KEY, LEAVE, 1),)]
     )

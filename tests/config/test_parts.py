@@ -287,7 +287,7 @@ class Point(NamedTuple):
         return self.part
 
 
-class Installed:
+class InstalledLaw:
     class Options(LawTable):
         strength: float = 1.0
 
@@ -299,17 +299,17 @@ def install(monkeypatch: pytest.MonkeyPatch, *points: Point) -> None:
 
 
 def test_an_entry_point_is_a_kind_of_its_family(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, Point("sliding_mode", Installed))
+    install(monkeypatch, Point("sliding_mode", InstalledLaw))
     law = load("free-flyer", ["controller.law={kind='sliding_mode', strength=3.0}"]).control.law
-    assert law == Installed.Options(kind="sliding_mode", strength=3.0)
+    assert law == InstalledLaw.Options(kind="sliding_mode", strength=3.0)
     with pytest.raises(InputError) as refusal:
         load("free-flyer", ["controller.estimator.kind=sliding_mode"])
     assert refusal.value.key == "controller.estimator.kind"
 
 
 def test_what_comes_with_granite_is_not_replaced_by_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, Point("computed_torque", Installed))
-    assert find("law", "computed_torque") is not Installed
+    install(monkeypatch, Point("computed_torque", InstalledLaw))
+    assert find("law", "computed_torque") is not InstalledLaw
 
 
 def test_an_entry_point_that_can_not_be_loaded_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.console_pages import chromium
-from tests.support.console_server import Served, serving
+from tests.support.console_server import ServedConsole, serving
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServedConsole]:
     monkeypatch.setenv("GRANITE_KEYS", str(tmp_path / "keys"))
     monkeypatch.chdir(tmp_path)
     with serving(tmp_path) as made:

@@ -11,18 +11,18 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from granite.console.access import Tokens
-from tests.support.console_server import Served, serving
+from tests.support.console_server import ServedConsole, serving
 
 PAGE = Path(__file__).parents[2] / "console" / "page"
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedConsole]:
     with serving(tmp_path_factory.mktemp("runs")) as server:
         yield server
 
 
-def test_the_page_needs_no_session_and_everything_else_does(served: Served):
+def test_the_page_needs_no_session_and_everything_else_does(served: ServedConsole):
     status, headers, content = served.request("/")
     assert (status, b"Granite" in content) == (200, True)
     assert "default-src 'none'" in headers["content-security-policy"]
@@ -34,16 +34,16 @@ def test_the_page_needs_no_session_and_everything_else_does(served: Served):
 
 
 @pytest.mark.parametrize("token", ["", "x", "é", "0" * 10000])
-def test_a_wrong_token_opens_no_session(served: Served, token: str):
+def test_a_wrong_token_opens_no_session(served: ServedConsole, token: str):
     assert served.post("/api/session", {"token": token})[0] == 403
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"token": 1e400}', b'{"other": 1}', b"[" * 5000])
-def test_a_session_asked_for_wrongly_is_refused(served: Served, body: bytes):
+def test_a_session_asked_for_wrongly_is_refused(served: ServedConsole, body: bytes):
     assert served.post("/api/session", body)[0] == 403
 
 
-def test_requests_of_other_pages_are_refused(served: Served):
+def test_requests_of_other_pages_are_refused(served: ServedConsole):
     token, cookie = {"token": served.console.tokens.operating}, served.cookie()
     assert served.post("/api/session", token, origin="http://evil.example")[0] == 403
     assert served.post("/api/session", token, origin="null")[0] == 403
@@ -57,12 +57,12 @@ def test_requests_of_other_pages_are_refused(served: Served):
         assert served.request("/api/logs", host=host, cookie=cookie)[0] == 403
 
 
-def test_a_guessed_or_damaged_cookie_is_refused(served: Served):
+def test_a_guessed_or_damaged_cookie_is_refused(served: ServedConsole):
     for cookie in ("granite_console=x", "granite_console=", "other=1", 'granite_console="', "a" * 5000):
         assert served.request("/api/logs", cookie=cookie)[0] == 403
 
 
-def test_no_file_outside_of_the_page_is_served(served: Served):
+def test_no_file_outside_of_the_page_is_served(served: ServedConsole):
     cookie = served.cookie()
     for path in ("/page/../server.py", "/page/%2e%2e/server.py", "/page/..%2fserver.py", "/page//etc/passwd", "/../x"):
         assert served.request(path, cookie=cookie)[0] in (403, 404)
@@ -71,12 +71,12 @@ def test_no_file_outside_of_the_page_is_served(served: Served):
         assert (status, b"expected one of the list" in content) == (400, True)
 
 
-def test_a_body_that_is_too_long_is_refused_unread(served: Served):
+def test_a_body_that_is_too_long_is_refused_unread(served: ServedConsole):
     assert served.post("/api/session", b" " * 70000)[0] == 403
     assert served.post("/api/session", {"token": ""}, content_length="x")[0] in (400, 403)
 
 
-def test_a_request_that_is_no_http_has_its_answer_however_long_it_is(served: Served):
+def test_a_request_that_is_no_http_has_its_answer_however_long_it_is(served: ServedConsole):
     """A close with unread bytes would be a reset."""
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as client:
         client.sendall(b"POST /api/session HTTP/1.1\r\ncontent-length: x\r\n\r\n" + b" " * 4_000_000)
@@ -87,7 +87,7 @@ def test_a_request_that_is_no_http_has_its_answer_however_long_it_is(served: Ser
 @pytest.mark.parametrize(
     "headers", [{}, {"cookie": "granite_console=guessed"}, {"host": "evil.example"}, {"origin": "http://evil.example"}]
 )
-def test_a_socket_without_session_or_of_another_page_is_refused(served: Served, headers: dict[str, str]):
+def test_a_socket_without_session_or_of_another_page_is_refused(served: ServedConsole, headers: dict[str, str]):
     own = {"cookie": served.cookie()} if headers.get("host") or headers.get("origin") else {}
     given = {**own, **headers}
     origin = given.pop("origin", f"http://{served.host}")
@@ -95,13 +95,13 @@ def test_a_socket_without_session_or_of_another_page_is_refused(served: Served, 
         connect(f"ws://{served.host}/socket?run=1", origin=origin, additional_headers=given)  # type: ignore[arg-type]
 
 
-def test_a_run_that_does_not_exist_has_no_socket(served: Served):
+def test_a_run_that_does_not_exist_has_no_socket(served: ServedConsole):
     for run in ("0", "-1", "x", "1", "9" * 30):
         with pytest.raises(InvalidStatus), served.page(run, served.cookie()):  # type: ignore[arg-type]
             pass
 
 
-def test_a_session_that_may_only_look_can_send_nothing(served: Served):
+def test_a_session_that_may_only_look_can_send_nothing(served: ServedConsole):
     cookie = served.cookie(served.console.tokens.looking)
     assert served.get("/api/runs", cookie) == []
     assert served.post("/api/logs", {}, cookie=cookie)[0] == 403

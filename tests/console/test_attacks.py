@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 from granite.console.access import Tokens
 from granite.console.jobs import Jobs
 from granite.console.live_page import LivePage
-from tests.support.console_server import Served, serving
+from tests.support.console_server import ServedConsole, serving
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def served(folder: Path) -> Iterator[Served]:
+def served(folder: Path) -> Iterator[ServedConsole]:
     with serving(folder) as made:
         yield made
 
@@ -50,35 +50,35 @@ POSTS = [
 
 
 @pytest.mark.parametrize(("path", "body"), POSTS)
-def test_who_may_only_look_changes_nothing(served: Served, path: str, body: dict[str, Any]):
+def test_who_may_only_look_changes_nothing(served: ServedConsole, path: str, body: dict[str, Any]):
     status, _, content = served.post(path, body, cookie=served.cookie(served.console.tokens.looking))
     assert (status, content) == (403, b"refused: this session may only look\n")
 
 
 @pytest.mark.parametrize(("path", "body"), POSTS)
-def test_nobody_without_a_session_changes_anything(served: Served, path: str, body: dict[str, Any]):
+def test_nobody_without_a_session_changes_anything(served: ServedConsole, path: str, body: dict[str, Any]):
     assert served.post(path, body)[0] == 403
 
 
 @pytest.mark.parametrize(
     "path", ["/api/tuning", "/api/tuning/session?path=x", "/api/sessions", "/api/jobs", "/page/../api/jobs"]
 )
-def test_a_path_that_begins_like_a_public_one_is_not_public(served: Served, path: str):
+def test_a_path_that_begins_like_a_public_one_is_not_public(served: ServedConsole, path: str):
     assert served.request(path)[0] in (403, 404)
     assert served.request(path)[0] != 200
 
 
-def test_the_token_of_another_console_opens_no_session(served: Served):
+def test_the_token_of_another_console_opens_no_session(served: ServedConsole):
     assert served.post("/api/session", {"token": Tokens().operating})[0] == 403
 
 
-def test_a_stolen_token_is_of_no_use_to_a_page_of_another_origin(served: Served):
+def test_a_stolen_token_is_of_no_use_to_a_page_of_another_origin(served: ServedConsole):
     token = {"token": served.console.tokens.operating}
     for origin in ("http://127.0.0.1:1", f"https://{served.host}", "file://", "http://localhost"):
         assert served.post("/api/session", token, origin=origin)[0] == 403
 
 
-def test_a_cookie_ends_with_its_console(served: Served, tmp_path: Path):
+def test_a_cookie_ends_with_its_console(served: ServedConsole, tmp_path: Path):
     cookie = served.cookie()
     with serving(tmp_path) as other:
         assert other.request("/api/logs", cookie=cookie)[0] == 403
@@ -111,43 +111,43 @@ JOBS = {
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_a_job_is_never_a_command_line_nor_a_file_elsewhere(served: Served, name: str):
+def test_a_job_is_never_a_command_line_nor_a_file_elsewhere(served: ServedConsole, name: str):
     status, _, content = served.post("/api/jobs/start", JOBS[name], cookie=served.cookie())
     assert status == 400
     assert "expected" in json.loads(content)["text"]
 
 
 @pytest.mark.parametrize("name", ["../x.toml", "/etc/x.toml", "x.py", "-x.toml ", ".toml", "a/b.toml", "a\nb.toml"])
-def test_a_promoted_testbed_has_a_plain_name(served: Served, session: str, name: str):
+def test_a_promoted_testbed_has_a_plain_name(served: ServedConsole, session: str, name: str):
     body = {"kind": "promote", "path": session, "trial": 0, "name": name}
     assert served.post("/api/jobs/start", body, cookie=served.cookie())[0] == 400
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"1", b'"x"', b"[" * 5000, b"\xff\xfe"])
-def test_a_damaged_request_gets_one_sentence(served: Served, body: bytes):
+def test_a_damaged_request_gets_one_sentence(served: ServedConsole, body: bytes):
     for path, _ in POSTS:
         status, _, content = served.post(path, body, cookie=served.cookie())
         assert (status, "text" in json.loads(content)) == (400, True)
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "x", "1e400", "", "99999999"])
-def test_the_result_of_no_job_is_no_file(served: Served, number: str):
+def test_the_result_of_no_job_is_no_file(served: ServedConsole, number: str):
     assert served.request(f"/api/jobs/result?number={number}", cookie=served.cookie())[0] == 400
 
 
-def test_numbers_without_end_ask_for_no_memory(served: Served):
+def test_numbers_without_end_ask_for_no_memory(served: ServedConsole):
     cookie = served.cookie()
     for query in ("t0=0&t1=1e300&step=1e-300", "t0=-1e300&t1=0&step=0", "t0=0&t1=nan&step=1"):
         assert served.request(f"/api/log/scenes?path=x&{query}", cookie=cookie)[0] == 400
 
 
-def test_a_flood_of_sessions_ends_the_oldest_alone(served: Served):
+def test_a_flood_of_sessions_ends_the_oldest_alone(served: ServedConsole):
     cookies = [served.cookie(served.console.tokens.looking) for _ in range(70)]
     assert served.request("/api/logs", cookie=cookies[0])[0] == 403
     assert served.request("/api/logs", cookie=cookies[-1])[0] == 200
 
 
-def test_clients_that_say_nothing_keep_nobody_waiting(served: Served):
+def test_clients_that_say_nothing_keep_nobody_waiting(served: ServedConsole):
     silent = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(100)]
     for one in silent[:50]:
         one.send(b"GET / HTTP/1.1\r\nHost: ")  # never ends
@@ -158,7 +158,7 @@ def test_clients_that_say_nothing_keep_nobody_waiting(served: Served):
         one.close()
 
 
-def test_a_socket_without_a_run_is_refused_for_every_session(served: Served):
+def test_a_socket_without_a_run_is_refused_for_every_session(served: ServedConsole):
     with pytest.raises(InvalidStatus):
         connect(
             f"ws://{served.host}/socket?run=1",
@@ -168,7 +168,9 @@ def test_a_socket_without_a_run_is_refused_for_every_session(served: Served):
 
 
 @pytest.mark.parametrize("message", ["9" * 5000, b"\x00" * 10], ids=["giant", "binary"])
-def test_a_giant_or_binary_message_ends_its_page_alone(served: Served, monkeypatch: pytest.MonkeyPatch, message: Any):
+def test_a_giant_or_binary_message_ends_its_page_alone(
+    served: ServedConsole, monkeypatch: pytest.MonkeyPatch, message: Any
+):
     """The limit of the socket and the messages of a page, with a page in place of one of a run."""
 
     class Run:

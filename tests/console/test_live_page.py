@@ -14,7 +14,7 @@ import pytest
 import granite as api
 from granite.rt.process.run_register import registered_runs
 from tests.support.console_pages import Running, waiting_run
-from tests.support.console_server import Served, serving
+from tests.support.console_server import ServedConsole, serving
 
 SIGNALS = ["truth.base_x_m", "operation.mode"]
 
@@ -22,7 +22,7 @@ SIGNALS = ["truth.base_x_m", "operation.mode"]
 class Page:
     """What a browser's page does, without a browser."""
 
-    def __init__(self, served: Served, pid: int, cookie: str) -> None:
+    def __init__(self, served: ServedConsole, pid: int, cookie: str) -> None:
         self.link = served.page(pid, cookie)
         self.heard: dict[str, dict[str, Any]] = {}
         self.events: list[str] = []
@@ -73,7 +73,7 @@ class Page:
 
 
 @pytest.fixture
-def console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Served, Running, int]]:
+def console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ServedConsole, Running, int]]:
     """A console and a run that waits for an operator."""
     monkeypatch.setenv("GRANITE_KEYS", str(tmp_path / "keys"))
     with serving(tmp_path) as served, waiting_run(tmp_path / "run.mcap") as (running, pid):
@@ -81,7 +81,7 @@ def console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[S
 
 
 @pytest.mark.slow
-def test_a_page_sees_operates_and_loses_a_run(console: tuple[Served, Running, int]):
+def test_a_page_sees_operates_and_loses_a_run(console: tuple[ServedConsole, Running, int]):
     served, running, pid = console
     cookie = served.cookie()
     first = Page(served, pid, cookie)
@@ -156,7 +156,7 @@ def second_number(page: Page) -> int:
 
 @pytest.mark.slow
 def test_a_stop_waits_neither_for_readers_of_files_nor_for_pages_that_never_read(
-    console: tuple[Served, Running, int], monkeypatch: pytest.MonkeyPatch
+    console: tuple[ServedConsole, Running, int], monkeypatch: pytest.MonkeyPatch
 ):
     served, running, pid = console
     cookie, over = served.cookie(), threading.Event()

@@ -19,7 +19,7 @@ from granite.logs.extremes import EXTREMES, Extremes, ExtremesOfRows, known
 from granite.logs.indexed_log import opened_by_index
 from granite.logs.json_records import finite
 from granite.logs.log import Log
-from tests.support.console_server import Served, serving
+from tests.support.console_server import ServedConsole, serving
 
 NAMES = ["truth.base_x_m", "applied.motors_elbow_torque_n_m", "reference.elbow_rad"]
 
@@ -162,12 +162,12 @@ def test_rows_between_two_are_those_of_the_whole(folder: Path, kept: int, monkey
 
 
 @pytest.fixture(scope="module")
-def served(folder: Path) -> Iterator[Served]:
+def served(folder: Path) -> Iterator[ServedConsole]:
     with serving(folder) as server:
         yield server
 
 
-def test_a_log_is_listed_opened_and_read_by_the_page(served: Served, folder: Path, opened: OpenLog):
+def test_a_log_is_listed_opened_and_read_by_the_page(served: ServedConsole, folder: Path, opened: OpenLog):
     cookie = served.cookie(served.console.tokens.looking)
     [listed] = served.get("/api/logs", cookie)
     assert (listed["bed"], listed["ended"], listed["changes"]) == ("free-flyer", "completed", [])
@@ -182,7 +182,7 @@ def test_a_log_is_listed_opened_and_read_by_the_page(served: Served, folder: Pat
     assert served.request(f"/api/log/signals{query}&names=no.such&t0=0&t1=1&pixels=5", cookie=cookie)[0] == 400
 
 
-def test_a_log_that_is_damaged_or_gone_gets_one_sentence(served: Served, folder: Path):
+def test_a_log_that_is_damaged_or_gone_gets_one_sentence(served: ServedConsole, folder: Path):
     (folder / "bad.mcap").write_bytes(b"no log")
     query, cookie = f"?path={folder / 'bad.mcap'}", served.cookie()
     status, _, content = served.request(f"/api/log{query}", cookie=cookie)

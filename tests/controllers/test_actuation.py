@@ -21,7 +21,7 @@ from tests.support.two_vehicles import PERIOD, two_vehicles
 THRESHOLD = {"modulation": "threshold"}
 
 
-class Controls:
+class PairControl:
     """Law and actuation of a testbed."""
 
     def __init__(self, bed: Bed) -> None:
@@ -53,10 +53,10 @@ class Controls:
         return np.array(self._forward(q, u, force)).ravel()
 
 
-def pair(**more: Any) -> Controls:
+def pair(**more: Any) -> PairControl:
     resolve = more.pop("resolve", True)
     controller = {"allocation": THRESHOLD, "resolve_delivered": resolve} | more.pop("controller", {})
-    return Controls(two_vehicles(controller=controller, **more))
+    return PairControl(two_vehicles(controller=controller, **more))
 
 
 def states(n: int, size: int) -> Any:
@@ -176,7 +176,7 @@ def gripping() -> Bed:
 
 @pytest.mark.parametrize("ready", [True, False])
 def test_actuators_beside_motors_and_thrusters_get_what_the_behaviour_says(ready: bool) -> None:
-    controls = Controls(gripping())
+    controls = PairControl(gripping())
     assert list(controls.bed.direct_actuators) == ["grips"]
     q = np.zeros(5)
     command, _ = controls.command(q, q, q, ready=ready)
@@ -189,7 +189,7 @@ def test_an_arm_without_thrusters_has_no_thrust() -> None:
         "free-flyer",
         [*fixed, "safety.age_s={}", "simulation.initial={}", "controller.law.gains={}", "controller.law.hold.gains={}"],
     )
-    controls = Controls(bed)
+    controls = PairControl(bed)
     q = np.array([0.1, 0.2])
     command, demanded = controls.command(q, q, q + 0.1)
     assert command.thrust.shape == NOTHING.shape

@@ -78,7 +78,7 @@ def mean_heading(tick: TickSymbols) -> TickResults:
     return TickResults(q, tick.u, tick.a, tick.task, tick.state_q[2], mean > 1, ca.SX(mean))
 
 
-class Waiting(StateMachine):
+class WaitingMachine(StateMachine):
     """Sleeps until a condition of its tick changes, and says when it looked."""
 
     class Options(StateMachine.Options):
@@ -129,7 +129,7 @@ def test_a_machine_passes_several_states_in_a_tick_and_obeys_its_time_outs(model
 @pytest.mark.usefixtures("interpreted")
 def test_a_sleeping_state_wakes_in_the_tick_in_which_its_condition_changes(model: ControlModel) -> None:
     """Its filter goes on meanwhile, and the plan of the next state is in force in that tick."""
-    machine, headings = Waiting(Waiting.Options(kind="waiting"), model), [0.0, 0.5, 0.8, 1.6, 0.0, 0.0]
+    machine, headings = WaitingMachine(WaitingMachine.Options(kind="waiting"), model), [0.0, 0.5, 0.8, 1.6, 0.0, 0.0]
     elbow = [machine.decide(moment(float(t), np.full(8, q))).q[4] for t, q in enumerate(headings)]
     assert machine.looked == [0.0, 3.0]
     assert elbow == pytest.approx([0.0, 0.25, 0.65, 11.2, 10.8, 10.0])

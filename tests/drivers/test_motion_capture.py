@@ -38,7 +38,7 @@ def device_of(server: MocapServer, **options: object) -> PoseSensor:
     return device
 
 
-class Watched:
+class WatchedBody:
     """A body that the device watches; time is that of the test."""
 
     def __init__(self, server: MocapServer, **options: object) -> None:
@@ -83,13 +83,13 @@ def server(request: pytest.FixtureRequest) -> Iterator[MocapServer]:
 
 
 @pytest.fixture
-def watched(server: MocapServer) -> Iterator[Watched]:
-    made = Watched(server)
+def watched(server: MocapServer) -> Iterator[WatchedBody]:
+    made = WatchedBody(server)
     yield made
     made.device.close()
 
 
-def test_a_pose_is_in_metres_and_has_the_time_of_its_exposure(watched: Watched) -> None:
+def test_a_pose_is_in_metres_and_has_the_time_of_its_exposure(watched: WatchedBody) -> None:
     for k in range(20):
         t = k * TICK_S
         frame = watched.frame(t, {"other": (9.0, 9.0, 0.0), "base": (1.0, -2.0, 0.5)}, t - 0.005)
@@ -98,7 +98,7 @@ def test_a_pose_is_in_metres_and_has_the_time_of_its_exposure(watched: Watched) 
     assert "'base'" in watched.device.identity
 
 
-def test_a_late_frame_has_the_time_of_its_exposure(watched: Watched) -> None:
+def test_a_late_frame_has_the_time_of_its_exposure(watched: WatchedBody) -> None:
     """It comes 50 ms later than those before."""
     base = {"other": None, "base": (1.0, 2.0, 0.5)}
     for k in range(20):
@@ -109,7 +109,7 @@ def test_a_late_frame_has_the_time_of_its_exposure(watched: Watched) -> None:
     assert late.t == pytest.approx(usual.t + TICK_S, abs=0.0015)
 
 
-def test_a_body_that_is_not_seen_and_a_frame_again_give_no_new_frame(watched: Watched) -> None:
+def test_a_body_that_is_not_seen_and_a_frame_again_give_no_new_frame(watched: WatchedBody) -> None:
     base = {"other": None, "base": (1.0, 2.0, 0.5)}
     first = watched.frame(0.0, base, -0.005)
     again = watched.server.frame(watched.number, -0.005 + OFFSET_S, base)
@@ -121,7 +121,7 @@ def test_a_body_that_is_not_seen_and_a_frame_again_give_no_new_frame(watched: Wa
     assert watched.frame(2 * TICK_S, base, 0.005).number == first.number + 1
 
 
-def test_a_thousand_damaged_packets_never_raise_and_the_stream_goes_on(watched: Watched) -> None:
+def test_a_thousand_damaged_packets_never_raise_and_the_stream_goes_on(watched: WatchedBody) -> None:
     rng, base = np.random.default_rng(3), {"other": (0.0, 1.0, 0.0), "base": (1.0, 2.0, 0.5)}
     watched.frame(0.0, base, -0.005)
     device, packet = watched.device, watched.server.frame(watched.number + 1, OFFSET_S, base)
@@ -135,7 +135,7 @@ def test_a_thousand_damaged_packets_never_raise_and_the_stream_goes_on(watched: 
     np.testing.assert_allclose(frame.values, base["base"], atol=1e-6)
 
 
-def test_a_server_that_ends_gives_no_new_frame_and_never_raises(watched: Watched) -> None:
+def test_a_server_that_ends_gives_no_new_frame_and_never_raises(watched: WatchedBody) -> None:
     frame = watched.frame(0.0, {"other": None, "base": (1.0, 2.0, 0.5)}, -0.005)
     watched.server.unplug()
     time.sleep(0.02)
@@ -144,7 +144,7 @@ def test_a_server_that_ends_gives_no_new_frame_and_never_raises(watched: Watched
 
 def test_y_upwards_is_turned_to_z_upwards() -> None:
     server = VrpnServer()
-    watched = Watched(server, up="y")
+    watched = WatchedBody(server, up="y")
     server.send(server.message(1, 4, b"short", OFFSET_S))
     frame = watched.frame(0.0, {"other": None, "base": (1.0, 0.3, 0.0)}, -0.005)
     np.testing.assert_allclose(frame.values, [1.0, -0.03, 0.0], atol=1e-6)
@@ -217,7 +217,7 @@ def test_what_can_not_be_used_is_refused_in_one_sentence(server: MocapServer, mo
 
 def test_an_older_server_gets_its_version_and_frames_may_come_by_tcp() -> None:
     server = QtmServer("1.21", "tcp")
-    watched = Watched(server)
+    watched = WatchedBody(server)
     assert watched.frame(0.0, {"other": None, "base": (1.0, 2.0, 0.25)}, -0.005).values[2] == pytest.approx(0.25)
     assert watched.device.identity.endswith("protocol 1.20")
     assert server.heard[-1] == "StreamFrames AllFrames 6D"

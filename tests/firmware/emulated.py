@@ -84,7 +84,7 @@ class Outside:
                     self.changes.append((t, tuple(outputs)))
 
 
-class Emulated:
+class EmulatedBoard:
     """A running board: the path of its port, and its outside."""
 
     def __init__(self, port: str, outside: Outside, process: subprocess.Popen[str]) -> None:
@@ -100,7 +100,7 @@ class Emulated:
 
 
 @contextlib.contextmanager
-def running(name: str, folder: Path, layout: Path | None = None, fresh_ms: int = 0) -> Iterator[Emulated]:
+def running(name: str, folder: Path, layout: Path | None = None, fresh_ms: int = 0) -> Iterator[EmulatedBoard]:
     """A board of this build; the host build answers only while the inputs of its outside are so fresh, if not 0."""
     world = folder / "world"
     if name == "host":
@@ -130,7 +130,7 @@ def running(name: str, folder: Path, layout: Path | None = None, fresh_ms: int =
             match = re.search(r"/dev/\S+", said)
             assert match, said
             port = Path(match.group())
-        made = Emulated(str(port), outside, process)
+        made = EmulatedBoard(str(port), outside, process)
         yield made
         made.outside.close()
     finally:

@@ -22,7 +22,7 @@ from tests.firmware.emulated import (
     MACHINES,
     SHOULDER,
     WHEEL,
-    Emulated,
+    EmulatedBoard,
     answered,
     arm,
     exchange,
@@ -35,13 +35,13 @@ OUTPUTS = {0: pulse(0, 0.5), SHOULDER: 1234, ELBOW: -567, WHEEL: 89, GRIP: 1}
 
 
 @pytest.fixture(scope="module", params=["host", *(pytest.param(name, marks=pytest.mark.slow) for name in MACHINES)])
-def board(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulated]:
+def board(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedBoard]:
     with running(request.param, tmp_path_factory.mktemp("board")) as made:
         yield made
 
 
 @pytest.fixture
-def link(board: Emulated) -> Iterator[BoardLink]:
+def link(board: EmulatedBoard) -> Iterator[BoardLink]:
     made = board.link()
     yield made
     made.close()
@@ -70,19 +70,19 @@ def test_it_describes_itself(link: BoardLink):
     assert [c.unit for c in description.channels[8:11]] == ["N m"] * 3
 
 
-def test_it_starts_latched_and_reports_while_it_is(board: Emulated, link: BoardLink):
+def test_it_starts_latched_and_reports_while_it_is(board: EmulatedBoard, link: BoardLink):
     report = exchange(link, OUTPUTS)
     assert not report.is_armed
     assert report.slots[8:ACTUATORS].tolist() == [0, 0, 0, report.slots[GRIP]]
 
 
-def test_it_samples_its_sensors(board: Emulated, link: BoardLink):
+def test_it_samples_its_sensors(board: EmulatedBoard, link: BoardLink):
     angles = (123456, -654321)
     board.outside.set((*angles, 0, 0, 0, 0, 0, 0))
     until(lambda: tuple(exchange(link).slots[12:14]) == angles)
 
 
-def test_armed_it_applies_limits_and_reports_set_points(board: Emulated, link: BoardLink):
+def test_armed_it_applies_limits_and_reports_set_points(board: EmulatedBoard, link: BoardLink):
     arm(link)
     report = exchange(link, OUTPUTS)
     assert report.is_armed
@@ -94,7 +94,7 @@ def test_armed_it_applies_limits_and_reports_set_points(board: Emulated, link: B
     assert report.is_limited
 
 
-def test_a_pulse_is_timed_by_the_board(board: Emulated, link: BoardLink):
+def test_a_pulse_is_timed_by_the_board(board: EmulatedBoard, link: BoardLink):
     arm(link)
     before = exchange(link).slots[:8].astype(np.int64)
     board.outside.changes.clear()
@@ -110,14 +110,14 @@ def test_a_pulse_is_timed_by_the_board(board: Emulated, link: BoardLink):
         assert abs(end - begin - on_us) <= 2000 + after.late_us  # QEMU wakes every millisecond
 
 
-def edges(board: Emulated, valve: int) -> list[int]:
+def edges(board: EmulatedBoard, valve: int) -> list[int]:
     """Board times at which a valve that was closed first opened and closed."""
     states = [0, *(outputs[valve] for _, outputs in board.outside.changes)]
     times = [t for t, _ in board.outside.changes]
     return [t for t, was, now in zip(times, states[:-1], states[1:], strict=True) if was != now]
 
 
-def test_no_pulse_is_shorter_than_the_valve_can_open(board: Emulated, link: BoardLink):
+def test_no_pulse_is_shorter_than_the_valve_can_open(board: EmulatedBoard, link: BoardLink):
     arm(link)
     before = int(exchange(link).slots[5])
     exchange(link, {5: pulse(0.0, 0.001)})
@@ -125,7 +125,7 @@ def test_no_pulse_is_shorter_than_the_valve_can_open(board: Emulated, link: Boar
     until(lambda: (board.outside.changes[-1][1])[5] == 0 and exchange(link).slots[5] - before >= 1000)
 
 
-def test_no_pulse_is_longer_than_the_board_allows(board: Emulated):
+def test_no_pulse_is_longer_than_the_board_allows(board: EmulatedBoard):
     link = board.link(watchdog_s=1.0)
     arm(link)
     board.outside.changes.clear()
@@ -137,7 +137,7 @@ def test_no_pulse_is_longer_than_the_board_allows(board: Emulated):
     link.close()
 
 
-def test_a_valve_commanded_in_every_tick_stays_open_without_a_gap(board: Emulated, link: BoardLink):
+def test_a_valve_commanded_in_every_tick_stays_open_without_a_gap(board: EmulatedBoard, link: BoardLink):
     arm(link)
     board.outside.changes.clear()
     for _ in range(10):
@@ -147,7 +147,7 @@ def test_a_valve_commanded_in_every_tick_stays_open_without_a_gap(board: Emulate
 
 
 @pytest.mark.parametrize("watchdog_s", [0.02, 0.05])
-def test_the_watchdog_makes_outputs_safe_and_stays_latched(board: Emulated, watchdog_s: float):
+def test_the_watchdog_makes_outputs_safe_and_stays_latched(board: EmulatedBoard, watchdog_s: float):
     link = board.link(watchdog_s=watchdog_s)
     for _ in range(20):  # on a loaded machine the test itself may be late: then it tries again
         arm(link)
@@ -171,7 +171,7 @@ def test_the_watchdog_makes_outputs_safe_and_stays_latched(board: Emulated, watc
     link.close()
 
 
-def test_the_emergency_stop_makes_outputs_safe_and_stays_latched(board: Emulated, link: BoardLink):
+def test_the_emergency_stop_makes_outputs_safe_and_stays_latched(board: EmulatedBoard, link: BoardLink):
     arm(link)
     exchange(link, OUTPUTS)
     board.outside.set(emergency_stop=True)

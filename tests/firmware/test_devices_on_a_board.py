@@ -15,7 +15,7 @@ from granite.config.errors import InputError
 from granite.config.records import Command, Status
 from granite.drivers.device_set import DeviceSet
 from granite.rt.devices import build_devices
-from tests.firmware.emulated import Emulated, running
+from tests.firmware.emulated import EmulatedBoard, running
 from tests.support.waiting import until
 
 ON_BOARD = ("joint_sensors", "motors", "thrusters")
@@ -23,12 +23,12 @@ TORQUES = np.array([0.5, -0.25])
 
 
 @pytest.fixture
-def board(tmp_path: Path) -> Iterator[Emulated]:
+def board(tmp_path: Path) -> Iterator[EmulatedBoard]:
     with running("host", tmp_path) as made:
         yield made
 
 
-def bed_on(board: Emulated, devices: tuple[str, ...] = ON_BOARD, **changes: Any) -> granite.Testbed:
+def bed_on(board: EmulatedBoard, devices: tuple[str, ...] = ON_BOARD, **changes: Any) -> granite.Testbed:
     driver = {"kind": "board", "port": board.port, "board": "free-flyer", "watchdog_s": 1.0}
     own = {f"devices.{name}.driver": dict(driver) for name in devices}
     return granite.load("free-flyer", own | {"safety.age_s.joint_sensors": 1.0} | changes)
@@ -53,7 +53,7 @@ class Ticks:
 
 
 @pytest.fixture
-def ticks(board: Emulated) -> Iterator[Ticks]:
+def ticks(board: EmulatedBoard) -> Iterator[Ticks]:
     # A long period: a valve is held for three of them, and this test may be interrupted.
     devices, _ = build_devices(bed_on(board, **{"loop.period_s": 0.1}), simulate=["vision"])
     devices.open()
@@ -61,7 +61,7 @@ def ticks(board: Emulated) -> Iterator[Ticks]:
     devices.close()
 
 
-def test_sensors_and_actuators_share_one_exchange_per_tick(board: Emulated, ticks: Ticks):
+def test_sensors_and_actuators_share_one_exchange_per_tick(board: EmulatedBoard, ticks: Ticks):
     board.outside.set((1000, -2000, 40, -80, 0, 0, 0, 0))
     ticks.until(lambda sample: sample.applied[0].status == Status.OK and sample.frames[0].values[0] > 0)
     joints = ticks.sample.frames[0]
@@ -87,7 +87,7 @@ def test_a_sample_has_what_the_board_applied_by_the_command_before_it(ticks: Tic
         assert ticks.devices.applied[0].values == pytest.approx([torque, 0.0])
 
 
-def test_nothing_acts_before_the_board_is_armed_and_that_is_no_fault(board: Emulated, ticks: Ticks):
+def test_nothing_acts_before_the_board_is_armed_and_that_is_no_fault(board: EmulatedBoard, ticks: Ticks):
     ticks.tick()
     assert [frame.status for frame in ticks.sample.applied] == [Status.NO_FRAME] * 2
     assert [frame.number for frame in ticks.sample.applied] == [0, 0]
@@ -95,7 +95,7 @@ def test_nothing_acts_before_the_board_is_armed_and_that_is_no_fault(board: Emul
     until(lambda: board.outside.changes[-1][1][8:10] == (5000, -2500))
 
 
-def test_open_valves_stay_open_and_the_applied_opening_is_measured(board: Emulated, ticks: Ticks):
+def test_open_valves_stay_open_and_the_applied_opening_is_measured(board: EmulatedBoard, ticks: Ticks):
     openings = np.array([1.0, 0, 0, 0, 0, 0, 0, 0])
     ticks.until(lambda sample: sample.applied[1].values[0] == 1.0, openings=openings)
     assert ticks.sample.applied[1].values[1:].tolist() == [0.0] * 7
@@ -106,7 +106,7 @@ def test_open_valves_stay_open_and_the_applied_opening_is_measured(board: Emulat
     ticks.until(lambda sample: sample.applied[1].values[0] == 0.0)
 
 
-def test_a_latch_is_final_for_the_run(board: Emulated, ticks: Ticks):
+def test_a_latch_is_final_for_the_run(board: EmulatedBoard, ticks: Ticks):
     ticks.until(lambda sample: sample.applied[0].status == Status.OK)
     board.outside.set(emergency_stop=True)
     ticks.until(lambda sample: sample.applied[0].status == Status.REFUSED)
@@ -119,14 +119,14 @@ def test_a_latch_is_final_for_the_run(board: Emulated, ticks: Ticks):
     assert board.outside.changes[-1][1] == (0,) * 12
 
 
-def test_stop_makes_the_whole_board_safe(board: Emulated, ticks: Ticks):
+def test_stop_makes_the_whole_board_safe(board: EmulatedBoard, ticks: Ticks):
     ticks.until(lambda sample: sample.applied[0].status == Status.OK)
     until(lambda: board.outside.changes[-1][1][8] == 5000)
     assert ticks.devices.stop(10.0, paced=True) == {}  # every device confirms it
     until(lambda: board.outside.changes[-1][1] == (0,) * 12)
 
 
-def test_a_board_that_dies_is_silent(board: Emulated, ticks: Ticks):
+def test_a_board_that_dies_is_silent(board: EmulatedBoard, ticks: Ticks):
     ticks.until(lambda sample: sample.applied[0].status == Status.OK)
     board.process.kill()
     board.process.wait()
@@ -135,13 +135,13 @@ def test_a_board_that_dies_is_silent(board: Emulated, ticks: Ticks):
     ticks.until(lambda sample: sample.applied[0].status == sample.frames[0].status == Status.SILENT)
 
 
-def test_an_emergency_stop_that_is_pressed_from_the_start_is_refused(board: Emulated, ticks: Ticks):
+def test_an_emergency_stop_that_is_pressed_from_the_start_is_refused(board: EmulatedBoard, ticks: Ticks):
     board.outside.set(emergency_stop=True)
     ticks.until(lambda sample: sample.applied[0].status == Status.REFUSED)
     assert ticks.sample.t >= 1.0
 
 
-def test_sensors_alone_are_read_in_every_tick(board: Emulated):
+def test_sensors_alone_are_read_in_every_tick(board: EmulatedBoard):
     devices, _ = build_devices(bed_on(board, ("joint_sensors",)), simulate=["vision", "motors", "thrusters"])
     devices.open()
     ticks = Ticks(devices)
@@ -156,7 +156,7 @@ def test_sensors_alone_are_read_in_every_tick(board: Emulated):
 
 
 @pytest.mark.slow
-def test_a_run_with_real_drivers_completes_and_leaves_the_board_safe(board: Emulated, tmp_path: Path):
+def test_a_run_with_real_drivers_completes_and_leaves_the_board_safe(board: EmulatedBoard, tmp_path: Path):
     patient = {"loop.longest_lateness_s": 30.0, "loop.watchdog_s": 30.0}
     bed = bed_on(board, **{"loop.duration_s": 1.0}, **patient)
     outcome = granite.Run(bed, simulate=["vision", "joint_sensors"]).record(tmp_path / "run.mcap", realtime=True)
@@ -178,7 +178,7 @@ def refused(bed: granite.Testbed, simulate: tuple[str, ...] = ("vision", "joint_
 
 
 @pytest.mark.slow
-def test_what_does_not_fit_the_board_is_refused(board: Emulated):
+def test_what_does_not_fit_the_board_is_refused(board: EmulatedBoard):
     driver = "devices.motors.driver"
     for simulate in (("vision", "joint_sensors"), ("vision",)):  # the sensors are opened before the motors
         twice = refused(bed_on(board, **{f"{driver}.channels": {"elbow_torque": "shoulder"}}), simulate)

@@ -19,7 +19,7 @@ from tests.firmware.emulated import (
     GRIP,
     SHOULDER,
     WHEEL,
-    Emulated,
+    EmulatedBoard,
     answered,
     arm,
     exchange,
@@ -48,7 +48,7 @@ def command_for_ever(link: BoardLink) -> None:
         time.sleep(max(0.0, until_next - time.monotonic()))
 
 
-def kill_once(board: Emulated, random: Random, number: int) -> tuple[int, int]:
+def kill_once(board: EmulatedBoard, random: Random, number: int) -> tuple[int, int]:
     """Time from the kill, and from the last accepted command, to safe outputs [us, board time]."""
 
     def commanding() -> None:
@@ -82,7 +82,7 @@ def kill_once(board: Emulated, random: Random, number: int) -> tuple[int, int]:
     return safe_us - killed_us, silent_us
 
 
-def waited_us(board: Emulated) -> int:
+def waited_us(board: EmulatedBoard) -> int:
     """For how long the board was ready to run and the system did not let it, so far."""
     return int(Path(f"/proc/{board.process.pid}/schedstat").read_text().split()[1]) // 1000
 

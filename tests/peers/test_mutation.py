@@ -17,7 +17,7 @@ from tests.peers.random_trees import random_module, random_state
 from tests.support.dense_model import Model
 
 
-class Spoiled:
+class SpoiledCasadi:
     """CasADi with one function replaced, as seen from one file."""
 
     def __init__(self, name: str, replacement: Callable[..., Any]) -> None:
@@ -33,8 +33,8 @@ def negated(function: Callable[..., Any]) -> Callable[..., Any]:
 
 # what is spoiled: where it stands, its replacement, and a quantity that must show it
 MUTANTS: dict[str, tuple[Any, str, Any, str]] = {
-    "velocity terms": (frames, "ca", Spoiled("cross", negated(ca.cross)), "bias"),
-    "moments of forces": (masses, "ca", Spoiled("cross", negated(ca.cross)), "bias"),
+    "velocity terms": (frames, "ca", SpoiledCasadi("cross", negated(ca.cross)), "bias"),
+    "moments of forces": (masses, "ca", SpoiledCasadi("cross", negated(ca.cross)), "bias"),
     "elimination": (dynamics, "solve", negated(dynamics.solve), "forward dynamics"),
     "lever arms": (frames, "crossed", negated(crossed), "mass matrix"),
     "first moments": (masses, "crossed", negated(crossed), "mass matrix"),

@@ -9,13 +9,13 @@ from typing import Any
 
 import granite
 from granite.sim.emulation.wiring import wire
-from tests.firmware.emulated import Emulated, running
+from tests.firmware.emulated import EmulatedBoard, running
 
 
 @contextlib.contextmanager
 def bench_board(
     bed: granite.Testbed, folder: Path, watchdog_s: float = 1.0
-) -> Iterator[tuple[Emulated, dict[str, Any]]]:
+) -> Iterator[tuple[EmulatedBoard, dict[str, Any]]]:
     """The running board, and the driver of each actuator on it as changes of the testbed."""
     devices = [device for board in wire(bed) for device in board.devices if device.is_actuator]
     layout = folder / "bench.layout"

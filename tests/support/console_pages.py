@@ -14,7 +14,7 @@ import granite as api
 from granite.rt.operator.client import Operator
 from granite.rt.process.run_register import registered_runs
 from granite.rt.run import Run
-from tests.support.console_server import Served
+from tests.support.console_server import ServedConsole
 from tests.support.foxglove_client import free_port
 from tests.support.operator_clients import free_address
 from tests.support.unhurried import LIMITS
@@ -82,7 +82,7 @@ def chromium() -> Iterator[Any]:
             browser.close()
 
 
-def opened_page(browser: Any, served: Served, size: tuple[int, int] = (1440, 900), **more: Any) -> Any:
+def opened_page(browser: Any, served: ServedConsole, size: tuple[int, int] = (1440, 900), **more: Any) -> Any:
     """A page with a session; an error in a script of it fails the test, and so does a request to another host."""
     context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **more)
     page = context.new_page()
@@ -93,7 +93,7 @@ def opened_page(browser: Any, served: Served, size: tuple[int, int] = (1440, 900
     return page
 
 
-def _is_foreign(url: str, served: Served) -> bool:
+def _is_foreign(url: str, served: ServedConsole) -> bool:
     return not url.startswith((f"http://{served.host}/", f"ws://{served.host}/", "data:", "blob:"))
 
 

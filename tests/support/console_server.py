@@ -21,7 +21,7 @@ from granite.console.server import Console, server_config
 Answer = tuple[int, dict[str, str], bytes]
 
 
-class Served:
+class ServedConsole:
     """The console on a port of this machine."""
 
     def __init__(self, console: Console, port: int) -> None:
@@ -65,7 +65,7 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, *more: Path) -> Iterator[Served]:
+def serving(folder: Path, *more: Path) -> Iterator[ServedConsole]:
     """A console of the logs in a folder."""
     console = Console(folder, more)
     listening = socket.create_server(("127.0.0.1", 0))
@@ -81,7 +81,7 @@ def serving(folder: Path, *more: Path) -> Iterator[Served]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("XDG_RUNTIME_DIR", str(folder))  # other runs of this machine are not seen
         try:
-            yield Served(console, port)
+            yield ServedConsole(console, port)
         finally:
             server.should_exit = True
             thread.join(10)

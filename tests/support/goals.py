@@ -12,7 +12,7 @@ from granite.config.records import Array
 from granite.config.run_modes import Request, RequestKind
 from granite.logs.log import Log
 from granite.rt.run_in_memory import logged
-from tests.support.scripted_operator import Scripted, scripted
+from tests.support.scripted_operator import ScriptedRun, scripted
 
 ON_DEMAND = "behaviour={kind='on_demand'}"
 #: coordinates of the free-flyer
@@ -40,17 +40,17 @@ def knots(times: Array, q: Array, lead: float = 4.0) -> list[Request]:
     return [*requests, Request(RequestKind.FOLLOW, 1, len(times), lead)]
 
 
-def demanded(requests: Any, *changes: str, **more: Any) -> Scripted:
+def demanded(requests: Any, *changes: str, **more: Any) -> ScriptedRun:
     """A run of the free-flyer on demand."""
     return scripted(requests, ON_DEMAND, *changes, **more)
 
 
-def log_of(done: Scripted) -> Log:
+def log_of(done: ScriptedRun) -> Log:
     """The log of a run in memory."""
     return logged(from_json(to_json(done.run.bed)), done.run, done.rows, done.outcome)
 
 
-def jumps(done: Scripted) -> tuple[float, float]:
+def jumps(done: ScriptedRun) -> tuple[float, float]:
     """Of the reference between two ticks of one mode: change of q and of u that their rates do not explain."""
     q, u, a = (done.entry("/reference", name) for name in ("q", "u", "a"))
     h = done.run.bed.loop.period_s

@@ -19,7 +19,7 @@ from granite.config.run_modes import Request, RequestKind, RunMode
 from granite.controllers.distribution.force_distribution import DistributionOutcome
 from granite.controllers.stack import ControlAllocation, RobotBehaviour
 from granite.rt.run import Run
-from tests.support.scripted_operator import Scripted, scripted
+from tests.support.scripted_operator import ScriptedRun, scripted
 
 AT_S = 8.0
 #: speed of a base that is at rest, with the ripple of its thrusters [m/s]
@@ -127,7 +127,7 @@ TABLE = (
 )  # fmt: skip
 
 
-class Answered(NamedTuple):
+class RowAnswer(NamedTuple):
     """How a row went."""
 
     reason: Reason
@@ -135,7 +135,7 @@ class Answered(NamedTuple):
     after_s: float  #: from the notice until the response was complete
 
 
-def answer(row: Row) -> Answered:
+def answer(row: Row) -> RowAnswer:
     """Let it happen; the reason, the response that was given, and how long it took."""
     requests = {AT_S: row.request} if row.request else {}
     duration = () if row.bed != "free-flyer" else ("loop.duration_s=16",)
@@ -145,10 +145,10 @@ def answer(row: Row) -> Answered:
     reason = Reason(int(done.column("/operation", "cause")[first + 1 :].max(initial=0))) or Reason(int(noticed[first]))
     if row.request and row.request.ask is RequestKind.REPORT and not reason:
         reason = Reason(int(done.column("/operation", "argument")[first]))
-    return Answered(reason or row.reason, *_given(done, first))
+    return RowAnswer(reason or row.reason, *_given(done, first))
 
 
-def _given(done: Scripted, first: int) -> tuple[str, float]:
+def _given(done: ScriptedRun, first: int) -> tuple[str, float]:
     """The response, and when it was complete."""
     t, last = done.column("/sample", "t_s"), RunMode(int(done.column("/operation", "mode")[-1]))
     if last is RunMode.RUNNING and done.outcome.reason is Reason.PASSED:

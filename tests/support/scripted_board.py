@@ -23,7 +23,7 @@ CHANNELS = (
 _END = b"\0end\0"
 
 
-class Scripted:
+class ScriptedBoard:
     """The board's end of a port. It describes itself; other frames are kept in `heard` for the test to answer."""
 
     def __init__(
@@ -113,13 +113,13 @@ class Scripted:
 
 
 @contextmanager
-def scripted(**properties: object) -> Iterator[Scripted]:
-    board = Scripted(**properties)  # type: ignore[arg-type]
+def scripted(**properties: object) -> Iterator[ScriptedBoard]:
+    board = ScriptedBoard(**properties)  # type: ignore[arg-type]
     yield board
     board.unplug()
 
 
-def link_to(board: Scripted | str, period_s: float = 0.005, **options: object) -> BoardLink:
+def link_to(board: ScriptedBoard | str, period_s: float = 0.005, **options: object) -> BoardLink:
     """A link to it, not open yet."""
     usual = {"port": board if isinstance(board, str) else board.port, "board": "arm"}
     return BoardLink(LinkOptions.model_validate(usual | options), period_s)

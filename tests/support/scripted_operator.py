@@ -35,7 +35,7 @@ class Script:
         return f"operator {sender}"
 
 
-class Scripted(NamedTuple):
+class ScriptedRun(NamedTuple):
     run: Run
     outcome: Outcome
     rows: Array
@@ -66,7 +66,7 @@ def scripted(
     *changes: str,
     bed: str | Testbed = "free-flyer",
     prepare: Callable[[Run], None] = lambda run: None,
-) -> Scripted:
+) -> ScriptedRun:
     """Run a testbed in virtual time with requests by their time [s]."""
     testbed = load(bed, list(changes)) if isinstance(bed, str) else bed
     if hasattr(testbed.behaviour, "check_moves"):  # limits that the move does not keep are what is tested
@@ -77,4 +77,4 @@ def scripted(
     script = Script({round(t / period): Request(r) if isinstance(r, RequestKind) else r for t, r in requests.items()})
     run.source = script
     memory = Memory(run.channels, run.ticks + 20_000)
-    return Scripted(run, run.execute(VirtualClock(), memory), memory.rows, script)
+    return ScriptedRun(run, run.execute(VirtualClock(), memory), memory.rows, script)

@@ -26,7 +26,7 @@ class SlowClock(VirtualClock):
         return delay
 
 
-class Watched:
+class WatchedDevices:
     """A device set that notes its stops and can be made to fail."""
 
     def __init__(self, devices, fail_at: float = np.inf, error: BaseException | None = None, do=None) -> None:
@@ -64,6 +64,6 @@ def run(*changes: str, clock=None, ticks: int = 100, **watch):
     bed = load("free-flyer/clean", (f"loop.duration_s={ticks * PERIOD}", *changes))
     whole = Run(bed)
     memory = Memory(whole.channels, whole.ticks)
-    whole.devices = devices = Watched(whole.devices, **watch)
+    whole.devices = devices = WatchedDevices(whole.devices, **watch)
     outcome = whole.execute(clock or VirtualClock(), memory)
     return outcome, memory.rows, whole.channels, devices, is_at_rest(whole)

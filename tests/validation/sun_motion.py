@@ -192,7 +192,7 @@ class Run:
         return float(np.sqrt(np.mean(off**2)))
 
 
-class Bed:
+class BarCell:
     """Two arms that turn the bar as (4.52) to (4.54) say."""
 
     def __init__(self, left: str, right: str) -> None:

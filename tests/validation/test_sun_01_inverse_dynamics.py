@@ -27,7 +27,7 @@ SETUPS = ["FRR", "RFR", "FFR"]
 
 
 @dataclass(frozen=True)
-class Led:
+class LedArm:
     """An arm in motion, and what happens when its hand is led and its joints are driven."""
 
     matrices: Matrices
@@ -50,7 +50,7 @@ def sets(links: str) -> tuple[Arm, ContactSet, ContactSet]:
     return straight, straight.closed, system.contact_set()
 
 
-def led(links: str, seed: int, driven: bool) -> Led:
+def led(links: str, seed: int, driven: bool) -> LedArm:
     """A bent arm in motion, led by its hand."""
     rng = np.random.default_rng(seed)
     straight, free, held = sets(links)
@@ -81,12 +81,12 @@ def led(links: str, seed: int, driven: bool) -> Led:
     prescribed[held.rows["grip"]], push[list(here.joints)] = wanted, torque
     motion = held.accelerate(q, u, push, prescribed=prescribed)
     acceleration = motion.acceleration[kept]
-    return Led(
+    return LedArm(
         matrices, force[:n], force[n:], a, torque, acceleration[:n], acceleration[n:], motion.force[held.rows["grip"]]
     )
 
 
-def drawn(seed: int) -> Led:
+def drawn(seed: int) -> LedArm:
     """Random matrices in place of an arm, and a direct solve of (4.1), (4.2) and (3.49) in place of contacts."""
     rng = np.random.default_rng(seed)
     n_r, n_e = 3, 4
@@ -97,19 +97,19 @@ def drawn(seed: int) -> Led:
     select = np.vstack([np.eye(n_r), np.zeros((n_e, n_r))])
     K = np.block([[matrices.M, -select], [J, np.zeros((n_r, n_r))]])
     x = np.linalg.solve(K, np.concatenate([f + J.T @ on_arm, a]))
-    return Led(matrices, f[:n_r], f[n_r:], a, x[n:], x[:n_r], x[n_r:n], on_arm)
+    return LedArm(matrices, f[:n_r], f[n_r:], a, x[n:], x[:n_r], x[n_r:n], on_arm)
 
 
-def drawn_loose(seed: int) -> Led:
+def drawn_loose(seed: int) -> LedArm:
     """The same with loose joints, the wrench unknown."""
     x = drawn(seed)
     M, J, n = x.matrices.M, x.matrices.J, len(x.matrices.M)
     K = np.block([[M, -J.T], [J, np.zeros((3, 3))]])
     y = np.linalg.solve(K, np.concatenate([x.f_r, x.f_e, x.a]))
-    return Led(x.matrices, x.f_r, x.f_e, x.a, np.zeros(3), y[:3], y[3:n], y[n:])
+    return LedArm(x.matrices, x.f_r, x.f_e, x.a, np.zeros(3), y[:3], y[3:n], y[n:])
 
 
-def affine(x: Led, sign: float = 1.0) -> tuple[tuple[Array, Array], ...]:
+def affine(x: LedArm, sign: float = 1.0) -> tuple[tuple[Array, Array], ...]:
     """Torques, joint and elastic accelerations (4.7 to 4.9), and how much of each is the wrench's."""
     M_rr, M_re, _, _, J_r, J_e = x.matrices.blocks
     hat_re, hat_ee = x.matrices.hat
@@ -124,7 +124,7 @@ def affine(x: Led, sign: float = 1.0) -> tuple[tuple[Array, Array], ...]:
     return tuple((without + wrench, wrench) for without, wrench in parts)
 
 
-def missed(x: Led, sign: float = 1.0) -> Array:
+def missed(x: LedArm, sign: float = 1.0) -> Array:
     """Of the three, against the wrench's part: on a real arm strain makes it thousands of times the sum."""
     expected = x.torque, x.q_r, x.q_e
     parts = affine(x, sign)
@@ -153,7 +153,7 @@ def off(actual: Array, expected: Array) -> float:
     return float(np.abs(actual - expected).max() / np.abs(expected).max())
 
 
-def loose(x: Led) -> tuple[float, float, float]:
+def loose(x: LedArm) -> tuple[float, float, float]:
     """Errors of the corrected (3.64) to (3.66), of the inertia's other forms, and of (3.66) as printed."""
     M_rr, M_re, M_ee, _, J_r, J_e = x.matrices.blocks
     (hat_re, hat_ee), tilde = x.matrices.hat, x.matrices.tilde

@@ -9,7 +9,7 @@ import pytest
 
 from tests.validation.claims import Claims
 from tests.validation.sun_distribution import arms, distribution, grasp_matrix
-from tests.validation.sun_motion import Bed, Run
+from tests.validation.sun_motion import BarCell, Run
 from tests.validation.sun_testbed import BAR_INERTIA, REACH
 from tests.validation.sun_trajectory import turn
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 @cache
 def turned(objective: str) -> Run:
     ours = distribution(arms("RRR", "RRR"), [objective])
-    return Bed("RRR", "RRR").run(lambda grasp: ours.solve(grasp).wrench, step=0.02)
+    return BarCell("RRR", "RRR").run(lambda grasp: ours.solve(grasp).wrench, step=0.02)
 
 
 def peaks(objective: str) -> list[float]:

@@ -11,7 +11,7 @@ from granite.controllers.distribution.stability import Stability, distributed
 from tests.support.quick_cases import quick
 from tests.validation.claims import Claims
 from tests.validation.sun_distribution import LEFT_ALONE, arms, distribution, grasp_matrix
-from tests.validation.sun_motion import Bed, Run, chain
+from tests.validation.sun_motion import BarCell, Run, chain
 from tests.validation.sun_testbed import LEFT, matrices
 
 #: (5.24)
@@ -20,7 +20,7 @@ LEFT_NORM = {"kind": "torque_norm", "joint_weight": LEFT_ALONE}
 
 def turned(objective: list[object], **how: float) -> Run:
     ours = distribution(arms("FFR", "RRR"), objective)
-    return Bed("FFR", "RRR").run(lambda grasp: ours.solve(grasp).wrench, **how)
+    return BarCell("FFR", "RRR").run(lambda grasp: ours.solve(grasp).wrench, **how)
 
 
 def passive(grasp: Grasp) -> Array:
@@ -58,7 +58,7 @@ def test_sun23_a_passive_flexible_arm_follows_the_bar(claims: Claims) -> None:
 
 @pytest.mark.slow
 def test_sun23_the_objective_is_the_rule_of_example_4_2(claims: Claims) -> None:
-    bed, ours = Bed("FFR", "RRR"), distribution(arms("FFR", "RRR"), [LEFT_NORM])
+    bed, ours = BarCell("FFR", "RRR"), distribution(arms("FFR", "RRR"), [LEFT_NORM])
     rng, off = np.random.default_rng(1), 0.0
     for _ in range(20):
         z = bed.start + 1e-4 * rng.normal(size=len(bed.start))

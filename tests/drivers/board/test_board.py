@@ -14,7 +14,7 @@ from granite.drivers.board.device import BoardDevice
 from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.wire import ChannelKind, FrameKind
 from granite.drivers.shared_link import SharedLinks
-from tests.support.scripted_board import Scripted, scripted
+from tests.support.scripted_board import ScriptedBoard, scripted
 from tests.support.waiting import until
 
 PERIOD_S = 0.005
@@ -46,7 +46,7 @@ def test_a_second_name_of_a_port_is_refused_with_the_first_one(tmp_path: Path):
     assert SharedLinks(PERIOD_S).of(table(port)) is not first  # of another set of devices
 
 
-def commanded(board: Board, there: Scripted, ticks: range) -> None:
+def commanded(board: Board, there: ScriptedBoard, ticks: range) -> None:
     """Command a torque and a grip in ticks whose commands are all answered."""
     columns = board.command_columns(["torque", "grip"])
     for k in ticks:
@@ -59,7 +59,7 @@ def commanded(board: Board, there: Scripted, ticks: range) -> None:
         assert board.status(PERIOD_S * k, True) == Status.NO_FRAME
 
 
-def opened(there: Scripted) -> Board:
+def opened(there: ScriptedBoard) -> Board:
     board = Board(LinkOptions(port=there.port, board="arm"), PERIOD_S)
     board.has_actuators = True
     board.open()

@@ -10,27 +10,27 @@ from granite.drivers.board.clock_map import ClockMap
 from granite.drivers.board.frame import encode
 from granite.drivers.board.link import BoardLink, pulse
 from granite.drivers.board.wire import REFUSAL, FrameKind, FrameVerdict, Refusal
-from tests.support.scripted_board import Scripted, link_to, scripted
+from tests.support.scripted_board import ScriptedBoard, link_to, scripted
 from tests.support.waiting import until
 
 REST = np.zeros(2, np.int32)
 
 
 @pytest.fixture
-def board() -> Iterator[Scripted]:
+def board() -> Iterator[ScriptedBoard]:
     with scripted() as made:
         yield made
 
 
 @pytest.fixture
-def link(board: Scripted) -> Iterator[BoardLink]:
+def link(board: ScriptedBoard) -> Iterator[BoardLink]:
     made = link_to(board)
     made.open()
     yield made
     made.close()
 
 
-def sent(board: Scripted, link: BoardLink, t: float = 0.0) -> int:
+def sent(board: ScriptedBoard, link: BoardLink, t: float = 0.0) -> int:
     """The number of a command that has reached the board."""
     before = len(board.heard)
     assert link.command(t, REST)
@@ -50,7 +50,7 @@ def poll_until(link: BoardLink, frames: int, t: float = 0.0) -> list:
     return reports
 
 
-def test_a_command_and_its_report(board: Scripted, link: BoardLink):
+def test_a_command_and_its_report(board: ScriptedBoard, link: BoardLink):
     assert link.is_up
     assert link.poll(0.0) is None
     number = sent(board, link, 1.0)
@@ -63,14 +63,14 @@ def test_a_command_and_its_report(board: Scripted, link: BoardLink):
     assert (link.counts.late, link.counts.missed, link.counts.merged) == (0, 0, 0)
 
 
-def test_latches_are_counted_whatever_their_numbers(board: Scripted, link: BoardLink):
+def test_latches_are_counted_whatever_their_numbers(board: ScriptedBoard, link: BoardLink):
     for latch in (7_000_000, 7_000_000, 7_000_001, 5):
         board.send(board.report(sent(board, link), latch=latch))
         poll_until(link, 1)
     assert link.numbers()["latches"] == 2
 
 
-def test_a_command_carries_the_layout_its_slots_and_what_was_heard(board: Scripted, link: BoardLink):
+def test_a_command_carries_the_layout_its_slots_and_what_was_heard(board: ScriptedBoard, link: BoardLink):
     link.command(0.0, np.array([pulse(0.001, 0.65535), -5], np.int32))
     until(lambda: board.heard)
     frame = board.heard[0]
@@ -78,7 +78,7 @@ def test_a_command_carries_the_layout_its_slots_and_what_was_heard(board: Script
     assert frame.answers == board.sequence
 
 
-def test_a_partial_frame_waits_for_its_rest(board: Scripted, link: BoardLink):
+def test_a_partial_frame_waits_for_its_rest(board: ScriptedBoard, link: BoardLink):
     whole = board.report(sent(board, link))
     board.send(whole[:20])
     until(lambda: link.poll(0.0) is None and link.line.decoder.is_within_frame)
@@ -87,7 +87,7 @@ def test_a_partial_frame_waits_for_its_rest(board: Scripted, link: BoardLink):
     assert len(poll_until(link, 1)) == 1
 
 
-def test_of_merged_frames_the_newest_counts(board: Scripted, link: BoardLink):
+def test_of_merged_frames_the_newest_counts(board: ScriptedBoard, link: BoardLink):
     first = board.report(sent(board, link), time_us=1)
     board.send(first + board.report(sent(board, link), time_us=2))
     time.sleep(0.01)
@@ -96,7 +96,7 @@ def test_of_merged_frames_the_newest_counts(board: Scripted, link: BoardLink):
     assert link.counts.merged == 1
 
 
-def test_repeated_and_reordered_frames_are_ignored(board: Scripted, link: BoardLink):
+def test_repeated_and_reordered_frames_are_ignored(board: ScriptedBoard, link: BoardLink):
     number = sent(board, link)
     n = board.sequence
     board.send(board.report(number, 10, n + 3) + board.report(number, 10, n + 3) + board.report(number, 5, n + 2))
@@ -104,7 +104,7 @@ def test_repeated_and_reordered_frames_are_ignored(board: Scripted, link: BoardL
     assert (link.counts.repeated, link.counts.reordered, link.counts.missed) == (1, 1, 2)
 
 
-def test_sequence_numbers_wrap(board: Scripted, link: BoardLink):
+def test_sequence_numbers_wrap(board: ScriptedBoard, link: BoardLink):
     link.line.heard = link.line.sequence = 65534
     for number in (65535, 0, 1):
         assert sent(board, link) == number
@@ -113,7 +113,7 @@ def test_sequence_numbers_wrap(board: Scripted, link: BoardLink):
     assert (link.counts.missed, link.counts.reordered, link.counts.late) == (0, 0, 0)
 
 
-def test_a_late_report_is_used_and_counted(board: Scripted, link: BoardLink):
+def test_a_late_report_is_used_and_counted(board: ScriptedBoard, link: BoardLink):
     old = sent(board, link, 0.0)
     sent(board, link, 0.005)
     board.send(board.report(old, time_us=9))
@@ -123,7 +123,7 @@ def test_a_late_report_is_used_and_counted(board: Scripted, link: BoardLink):
     assert link.clock.uncertainty_s == pytest.approx(0.003)  # from its own command, not the newest
 
 
-def test_corrupt_frames_are_counted_and_the_next_one_arrives(board: Scripted, link: BoardLink):
+def test_corrupt_frames_are_counted_and_the_next_one_arrives(board: ScriptedBoard, link: BoardLink):
     whole = board.report(sent(board, link))
     board.send(whole[:9] + bytes([whole[9] ^ 64]) + whole[10:] + b"\x03noise" + board.report(sent(board, link), 77))
     assert [report.time_us for report in poll_until(link, 3)] == [77]
@@ -132,14 +132,14 @@ def test_corrupt_frames_are_counted_and_the_next_one_arrives(board: Scripted, li
     assert link.counts.missed == 1
 
 
-def test_frames_that_make_no_sense_are_counted(board: Scripted, link: BoardLink):
+def test_frames_that_make_no_sense_are_counted(board: ScriptedBoard, link: BoardLink):
     number = sent(board, link)
     board.send(board.report(number, channels=5) + board.frame(FrameKind.COMMAND, b"", number))
     assert poll_until(link, 2) == []
     assert link.counts.unexpected == 2
 
 
-def test_a_refusal_is_kept_until_a_report_follows(board: Scripted, link: BoardLink):
+def test_a_refusal_is_kept_until_a_report_follows(board: ScriptedBoard, link: BoardLink):
     number = sent(board, link)
     board.send(board.frame(FrameKind.REFUSAL, REFUSAL.pack(FrameKind.RESET, Refusal.NOT_AT_REST, number), number))
     poll_until(link, 1)
@@ -149,7 +149,7 @@ def test_a_refusal_is_kept_until_a_report_follows(board: Scripted, link: BoardLi
     assert link.refusal is None
 
 
-def test_a_port_that_takes_no_more_bytes_does_not_block(board: Scripted, link: BoardLink):
+def test_a_port_that_takes_no_more_bytes_does_not_block(board: ScriptedBoard, link: BoardLink):
     stopped = board.pause()
     while link.command(0.0, REST):
         assert link.counts.sent < 100_000, "the port never filled"
@@ -245,7 +245,7 @@ def test_a_board_is_greeted_once_in_a_retry_time_and_never_where_it_has_answered
         link.close()
 
 
-def test_a_board_that_was_restarted_is_lost(board: Scripted, link: BoardLink):
+def test_a_board_that_was_restarted_is_lost(board: ScriptedBoard, link: BoardLink):
     number = sent(board, link)
     board.send(encode(FrameKind.REFUSAL, 1, number, REFUSAL.pack(FrameKind.COMMAND, Refusal.NO_SESSION, number)))
     poll_until(link, 1)

@@ -26,7 +26,7 @@ BED = granite.load("free-flyer/camera", {"devices.vision.size_px": [640, 512]})
 POSE = np.array([1.2, 1.0, 0.3])
 
 
-class Filmed:
+class FilmedBody:
     """A body at rest that a thread films into shared memory."""
 
     def __init__(self) -> None:
@@ -51,8 +51,8 @@ class Filmed:
 
 
 @pytest.fixture
-def filmed() -> Iterator[Filmed]:
-    made = Filmed()
+def filmed() -> Iterator[FilmedBody]:
+    made = FilmedBody()
     yield made
     made.close()
 
@@ -71,7 +71,7 @@ def read_until(camera: CameraDevice, began: float, status: Status, number: int =
     raise AssertionError(f"no such frame: {frame}")
 
 
-def test_poses_come_with_their_deviations_until_the_process_is_killed(filmed: Filmed):
+def test_poses_come_with_their_deviations_until_the_process_is_killed(filmed: FilmedBody):
     camera = device(SHARED + filmed.memory)
     camera.open()
     try:

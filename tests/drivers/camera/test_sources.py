@@ -19,7 +19,7 @@ from granite.drivers.pose_stream.message import PoseMessage
 from tests.support.moving_bodies import FOUR, VIEW, frames, straight
 
 
-class Collected:
+class MessageCollector:
     """A sender that keeps the messages."""
 
     def __init__(self):
@@ -39,7 +39,7 @@ SMALL = (64, 48)
 def test_poses_are_published_with_the_times_of_the_pictures(tmp_path):
     for number, (t, frame) in enumerate(frames([(FOUR, MOTION)], 3), start=1):
         write_frame(tmp_path, np.asarray(frame), t + 100.0, number)
-    sent = Collected()
+    sent = MessageCollector()
     names = {FOUR.body: "base", "hidden": "other"}
     for image, seen in watch(open_source(str(tmp_path), VIEW.size), Tracker(VIEW, [FOUR])):
         publish(sent, names, image, seen, clock=lambda: 200.0)

@@ -60,7 +60,7 @@ def test_a_packet_that_is_cut_or_damaged_never_raises(version: tuple[int, int]) 
         frame_of(bytes(damaged), version)
 
 
-class Watched:
+class WatchedBody:
     """A body that the device watches; time is that of the test."""
 
     def __init__(self, server: StreamingServer, **options: object) -> None:
@@ -106,7 +106,7 @@ def unicast() -> Iterator[StreamingServer]:
 
 
 def test_a_pose_has_the_time_of_its_exposure_and_axes_with_z_upwards(server: StreamingServer) -> None:
-    watched = Watched(server)
+    watched = WatchedBody(server)
     turned = (3, (1.0, 0.3, -2.0), (math.cos(0.25), 0.0, math.sin(0.25), 0.0), True)  # by 0.5 rad about y, upwards
     for k in range(20):
         t = k * TICK_S
@@ -117,7 +117,7 @@ def test_a_pose_has_the_time_of_its_exposure_and_axes_with_z_upwards(server: Str
 
 
 def test_a_stream_with_z_upwards_stays_as_it_is(unicast: StreamingServer) -> None:
-    watched = Watched(unicast, up="z", origin_m=(0.5, 0.0))
+    watched = WatchedBody(unicast, up="z", origin_m=(0.5, 0.0))
     turned = (3, (1.0, 2.0, 0.3), (math.cos(0.25), 0.0, 0.0, math.sin(0.25)), True)
     frame = watched.frame(0.0, [turned], -0.004, -0.001)
     np.testing.assert_allclose(frame.values, [1.5, 2.0, 0.5], atol=1e-6)
@@ -125,7 +125,7 @@ def test_a_stream_with_z_upwards_stays_as_it_is(unicast: StreamingServer) -> Non
 
 
 def test_a_body_that_is_not_tracked_gives_no_new_frame(unicast: StreamingServer) -> None:
-    watched = Watched(unicast)
+    watched = WatchedBody(unicast)
     body = unicast.bodies[0]
     first = watched.frame(0.0, [body], -0.004, -0.001)
     assert watched.frame(TICK_S, [(*body[:3], False)], 0.001, 0.004) == first
@@ -137,7 +137,7 @@ def test_a_body_that_is_not_tracked_gives_no_new_frame(unicast: StreamingServer)
 
 
 def test_the_same_and_older_frames_and_noise_are_counted_and_not_used(unicast: StreamingServer) -> None:
-    watched = Watched(unicast)
+    watched = WatchedBody(unicast)
     first = watched.frame(0.0, unicast.bodies, -0.004, -0.001)
     watched.number -= 1
     assert watched.frame(TICK_S, unicast.bodies, 0.001, 0.004) == first
@@ -151,7 +151,7 @@ def test_the_same_and_older_frames_and_noise_are_counted_and_not_used(unicast: S
 
 
 def test_unicast_frames_are_asked_for_again_and_again(unicast: StreamingServer) -> None:
-    watched = Watched(unicast)
+    watched = WatchedBody(unicast)
     for expected, times in ((2, ()), (4, (2.0, 2.5, 3.1))):  # at opening and the first tick, then once a second
         for t in times:
             watched.device.read(t)

@@ -65,7 +65,7 @@ def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
     del node
 
 
-class Watched:
+class WatchedBody:
     """A device and the publisher of its topic; time is that of the test."""
 
     def __init__(self, peer: Peer, name: str, first: Any, is_reliable: bool = True, **changes: Any) -> None:
@@ -74,7 +74,7 @@ class Watched:
         devices, _ = build_subset(granite.load(bed, changes), [device], [])
         self.device = devices.all()[device]
         self.writer = peer.writer("rt/lab/sensor", type(first), is_awaited=False, is_reliable=is_reliable)
-        with Kept(self.writer, first):
+        with RepeatedMessage(self.writer, first):
             devices.open()
         self.device.read(-TICK_S)
 
@@ -96,7 +96,7 @@ class Watched:
             self.device.read(t)
 
 
-class Kept:
+class RepeatedMessage:
     """Publishes one message again and again, as a sensor does."""
 
     def __init__(self, writer: Any, message: Any) -> None:
@@ -118,7 +118,7 @@ class Kept:
 
 @pytest.mark.parametrize("is_reliable", [True, False])
 def test_a_pose_has_its_place_its_heading_and_the_time_of_its_stamp(peer, is_reliable):
-    watched = Watched(peer, "pose", pose(-1.0), is_reliable)
+    watched = WatchedBody(peer, "pose", pose(-1.0), is_reliable)
     for k in range(20):
         t = k * TICK_S
         frame = watched.after(t, pose(t - 0.003, 1.0 + t))
@@ -139,7 +139,7 @@ def test_a_pose_has_its_place_its_heading_and_the_time_of_its_stamp(peer, is_rel
 
 
 def test_joints_are_found_by_name_and_a_message_without_one_is_not_used(peer):
-    watched = Watched(peer, "joints", joints(-1.0))
+    watched = WatchedBody(peer, "joints", joints(-1.0))
     frame = watched.after(0.0, joints(-0.001))
     assert frame.values.tolist() == [-0.7, 0.3, 0.1, 0.2]
     swapped = JointState(header(0.004), ["elbow", "j1"], [0.4, -0.6], [0.0, -0.1], [])
@@ -168,7 +168,7 @@ def test_joints_are_found_by_name_and_a_message_without_one_is_not_used(peer):
 
 
 def test_damaged_bytes_are_counted_and_a_flood_does_not_hold_the_tick(peer):
-    watched = Watched(peer, "joints", joints(-1.0))
+    watched = WatchedBody(peer, "joints", joints(-1.0))
     frame = watched.after(0.0, joints(-0.001))
     huge = JointState(header(0.0), ["x" * 40] * 3000, [], [], [])
     assert watched.after(0.005, huge) == frame
@@ -190,8 +190,8 @@ def test_a_wrench_has_the_components_of_the_gauge(peer):
 
     units = [{"contact": "left_grip", "axes": ["mz", "fx"]}, {"contact": "right_grip"}]
     with pytest.raises(InputError, match="a wrench has no such signals"):
-        Watched(peer, "wrench", wrench(-1.0, 0.0), **{"devices.force_gauges.units": units})
-    watched = Watched(peer, "wrench", wrench(-1.0, 0.0), **{"devices.force_gauges.units": units[:1]})
+        WatchedBody(peer, "wrench", wrench(-1.0, 0.0), **{"devices.force_gauges.units": units})
+    watched = WatchedBody(peer, "wrench", wrench(-1.0, 0.0), **{"devices.force_gauges.units": units[:1]})
     frame = watched.after(0.0, wrench(-0.001, 7.0))
     assert frame.values.tolist() == [-0.3, 7.0]
     assert frame.t == pytest.approx(0.0, abs=0.006)
@@ -215,7 +215,7 @@ def test_nobody_no_message_two_publishers_and_a_device_of_another_kind_are_refus
     with pytest.raises(InputError, match="no message comes"):
         opened(**timed)
     second = peer.writer("rt/lab/pose", PoseStamped, is_awaited=False)
-    with Kept(writer, pose(0.0)), pytest.raises(InputError, match="2 nodes publish it, expected one"):
+    with RepeatedMessage(writer, pose(0.0)), pytest.raises(InputError, match="2 nodes publish it, expected one"):
         opened(**timed)
     del second
     with pytest.raises(InputError, match="joint states have no such signals"):

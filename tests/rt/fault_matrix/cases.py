@@ -13,7 +13,7 @@ from granite.config.devices.momentum_wheel import MomentumWheels
 from granite.config.devices.strain_gauges import StrainGauges
 from granite.config.loader import load
 from granite.config.testbed import Testbed as Bed
-from tests.rt.fault_matrix.injections import Asked, Changed, Done, Event, Injection, Prepared
+from tests.rt.fault_matrix.injections import BedChange, Done, Event, Injection, OperatorRequest, RunPreparation
 from tests.rt.fault_matrix.kinds import KINDS, Kind
 from tests.support.fault_table import MOVE
 from tests.support.response_table import TABLE, Row
@@ -94,7 +94,7 @@ class Case(NamedTuple):
 
     def testbed(self) -> Bed:
         """The testbed in which it happens."""
-        own = self.injection.changes if isinstance(self.injection, Changed) else ()
+        own = self.injection.changes if isinstance(self.injection, BedChange) else ()
         bed = self.home.testbed(*own).with_changes({"loop.duration_s": self.duration_s})
         if isinstance(self.injection, Event):
             bed = bed.with_changes({"simulation.events": [self.injection.table(bed, self.device, self.at_s)]})
@@ -168,7 +168,7 @@ def _of_the_loop() -> Iterator[Case]:
             # A limit that the move does not keep is broken when the move comes to it.
             at = (
                 LOOP_AT_S
-                if isinstance(made, Asked | Done) or (end == LOOP_END_S and isinstance(made, Prepared))
+                if isinstance(made, OperatorRequest | Done) or (end == LOOP_END_S and isinstance(made, RunPreparation))
                 else 0.0
             )
             yield Case(row.fault, "loop", where, home, made, names, within, row.within_s, at, end)
@@ -182,5 +182,5 @@ def _made(row: Row, where: Where) -> Injection:
     if where == "rehearse" and row.fault in DEEDS:
         return Done(DEEDS[row.fault])
     if row.request is not None:
-        return Asked(row.request)
-    return Changed(row.changes) if row.changes else Prepared(row.prepare)
+        return OperatorRequest(row.request)
+    return BedChange(row.changes) if row.changes else RunPreparation(row.prepare)

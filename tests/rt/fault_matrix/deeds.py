@@ -26,7 +26,7 @@ MARGIN, TAKEN = 2_000_000_000, 4_000_000_000
 _MEGABYTE = 1e6
 
 
-class Rehearsed(NamedTuple):
+class RehearsedRun(NamedTuple):
     """A rehearsal that runs."""
 
     bed: Bed
@@ -77,12 +77,12 @@ def least_free_mb(folder: Path) -> float:
     return (shutil.disk_usage(folder).free - MARGIN) / _MEGABYTE
 
 
-def _signal(number: signal.Signals) -> Callable[[Rehearsed], None]:
+def _signal(number: signal.Signals) -> Callable[[RehearsedRun], None]:
     return lambda run: os.kill(run.pid, number)
 
 
-def _suspend(process_of: Callable[[Rehearsed], int], for_s: float) -> Callable[[Rehearsed], None]:
-    def suspend(run: Rehearsed) -> None:
+def _suspend(process_of: Callable[[RehearsedRun], int], for_s: float) -> Callable[[RehearsedRun], None]:
+    def suspend(run: RehearsedRun) -> None:
         pid = process_of(run)
         os.kill(pid, signal.SIGSTOP)
         threading.Timer(for_s, os.kill, [pid, signal.SIGCONT]).start()
@@ -90,7 +90,7 @@ def _suspend(process_of: Callable[[Rehearsed], int], for_s: float) -> Callable[[
     return suspend
 
 
-def _suspend_for_moments(run: Rehearsed) -> None:
+def _suspend_for_moments(run: RehearsedRun) -> None:
     """So often, and so short, that it is a burst of overruns and nothing else."""
     for _ in range(40):
         os.kill(run.pid, signal.SIGSTOP)
@@ -99,35 +99,35 @@ def _suspend_for_moments(run: Rehearsed) -> None:
         time.sleep(0.008)
 
 
-def _kill_recorder(run: Rehearsed) -> None:
+def _kill_recorder(run: RehearsedRun) -> None:
     """The only process that a rehearsed loop starts."""
     os.kill(children_of(run.pid)[0], signal.SIGKILL)
 
 
-def _kill_operator_channel(run: Rehearsed) -> None:
+def _kill_operator_channel(run: RehearsedRun) -> None:
     for child in children_of(run.pid):
         if "granite.rt.operator.process" in Path(f"/proc/{child}/cmdline").read_text():
             os.kill(child, signal.SIGKILL)
     threading.Timer(5.0, os.kill, [run.pid, signal.SIGINT]).start()  # nobody else can end the hold
 
 
-def _fill_disk(run: Rehearsed) -> None:
+def _fill_disk(run: RehearsedRun) -> None:
     filler = run.log.with_suffix(".filler")
     with filler.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, TAKEN)
     threading.Timer(1.0, filler.unlink).start()
 
 
-def _board_pid(run: Rehearsed) -> int:
+def _board_pid(run: RehearsedRun) -> int:
     return next(iter(run.outside.boards.values())).pid
 
 
-def _kill_plant(run: Rehearsed) -> None:
+def _kill_plant(run: RehearsedRun) -> None:
     assert run.outside.plant is not None
     run.outside.plant.kill()
 
 
-DEEDS: dict[str, Callable[[Rehearsed], None]] = {
+DEEDS: dict[str, Callable[[RehearsedRun], None]] = {
     "press the board's emergency stop": lambda run: run.outside.press_emergency_stop(),
     "kill the board": lambda run: os.kill(_board_pid(run), signal.SIGKILL),
     "suspend the board": _suspend(_board_pid, 1.0),

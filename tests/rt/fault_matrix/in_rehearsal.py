@@ -21,8 +21,8 @@ from granite.rt.rehearsal.rehearsal import Rehearsal, rehearsal
 from granite.rt.run import Run
 from granite.sim.emulation.wiring import wire
 from tests.rt.fault_matrix.cases import Case
-from tests.rt.fault_matrix.deeds import DEEDS, Rehearsed, least_free_mb, operator_environment, start_as_operator
-from tests.rt.fault_matrix.injections import Asked, Done, OnLine, OnStream, Prepared
+from tests.rt.fault_matrix.deeds import DEEDS, RehearsedRun, least_free_mb, operator_environment, start_as_operator
+from tests.rt.fault_matrix.injections import Done, OnLine, OnStream, OperatorRequest, RunPreparation
 from tests.rt.fault_matrix.judged import FaultEnding, judge
 from tests.rt.fault_matrix.tampered import TamperedLine, TamperedStream, tampered_line, tampered_stream
 from tests.support.scripted_operator import Script
@@ -60,7 +60,7 @@ def _rehearse(case: Case, folder: Path) -> FaultEnding | None:
         line, stream = _tampered(case, bed, outside, stack)
         process, there = _started(case, bed, outside, log, screen)
         stack.callback(_ended, process)
-        rehearsed = Rehearsed(bed, outside, process, log)
+        rehearsed = RehearsedRun(bed, outside, process, log)
         at = case.at_s
         if isinstance(case.injection, OnLine | OnStream | Done):
             if attended:
@@ -138,9 +138,9 @@ def _run(case: Case, bed: Bed, outside: Rehearsal, log: Path, screen: Path, ther
     os.dup2(shown, 2)
     sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
     run = Run(bed, rehearsal=outside)
-    if isinstance(case.injection, Prepared):
+    if isinstance(case.injection, RunPreparation):
         case.injection.prepare(run)
-    if isinstance(case.injection, Asked):
+    if isinstance(case.injection, OperatorRequest):
         run.source = Script({round(case.at_s / run.bed.loop.period_s): case.injection.request})
     attended = case.injection == Done("kill the operator channel")
     summary = run.record(log, realtime=True, overwrite=True, progress=True, pass_signals_on=False, operator=attended)
@@ -159,7 +159,7 @@ def _ended(process: multiprocessing.process.BaseProcess) -> None:
     process.join()
 
 
-def _comes_to(rehearsed: Rehearsed, t: float) -> bool:
+def _comes_to(rehearsed: RehearsedRun, t: float) -> bool:
     """Wait for a time of the run; False where it ends before."""
     until(lambda: rehearsed.t >= t or not rehearsed.process.is_alive(), 60)
     return rehearsed.process.is_alive()

@@ -10,7 +10,7 @@ from granite.cli.recorded_run import end_run, show_run
 from granite.logs.log import read_log
 from granite.rt.run import Run
 from tests.rt.fault_matrix.cases import Case
-from tests.rt.fault_matrix.injections import Asked, Prepared
+from tests.rt.fault_matrix.injections import OperatorRequest, RunPreparation
 from tests.rt.fault_matrix.judged import FaultEnding, judge
 from tests.support.scripted_operator import Script
 
@@ -19,9 +19,9 @@ def simulate(case: Case, folder: Path) -> FaultEnding:
     """Let it happen."""
     path, screen = folder / "run.mcap", io.StringIO()
     run = Run(case.testbed())
-    if isinstance(case.injection, Prepared):
+    if isinstance(case.injection, RunPreparation):
         case.injection.prepare(run)
-    if isinstance(case.injection, Asked):
+    if isinstance(case.injection, OperatorRequest):
         run.source = Script({round(case.at_s / run.bed.loop.period_s): case.injection.request})
     with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen), contextlib.suppress(SystemExit):
         summary = run.record(path, overwrite=True)

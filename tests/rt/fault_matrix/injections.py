@@ -38,19 +38,19 @@ class Event(NamedTuple):
         return event | {key: value for key, value in given.items() if value is not None}
 
 
-class Changed(NamedTuple):
+class BedChange(NamedTuple):
     """A testbed that its own move does not keep, or with a device that acts by itself."""
 
     changes: tuple[str, ...]
 
 
-class Asked(NamedTuple):
+class OperatorRequest(NamedTuple):
     """A request to the supervisor."""
 
     request: Request
 
 
-class Prepared(NamedTuple):
+class RunPreparation(NamedTuple):
     """A part of the run that fails."""
 
     prepare: Callable[[Run], None]
@@ -74,4 +74,4 @@ class Done(NamedTuple):
     what: str
 
 
-Injection = Event | Changed | Asked | Prepared | OnLine | OnStream | Done
+Injection = Event | BedChange | OperatorRequest | RunPreparation | OnLine | OnStream | Done

@@ -17,7 +17,7 @@ from granite.config.devices.motors import Motors
 from granite.config.devices.strain_gauges import StrainGauges
 from granite.config.devices.thrusters import Thrusters
 from granite.config.devices.vision import Vision
-from tests.rt.fault_matrix.injections import FIRST, Changed, Done, Event, Injection, OnLine, OnStream
+from tests.rt.fault_matrix.injections import FIRST, BedChange, Done, Event, Injection, OnLine, OnStream
 
 Classes = tuple[type[Device], ...]
 
@@ -113,8 +113,8 @@ KINDS = (
          Event("drift", "elbow_rate_rad_s", 0.05), BIASED, 0.5, f"{BIASED} {OUTLIERS}", 1.7),
     Kind("poses off by 0.1 m for 35 ms", CAMERA, Event("offset", "base_x_m", 0.1, 0.035),
          Event("offset", "base_x_m", 0.1, 0.035), "measurement_refused", 0.1),
-    Kind("pressed", BUTTON, Changed(("devices.emergency_stop={simulated={pressed_at_s=2.5}}",)),
-         Changed(("devices.emergency_stop={simulated={pressed_at_s=2.5}}",)), "emergency_stop", 0.01),
+    Kind("pressed", BUTTON, BedChange(("devices.emergency_stop={simulated={pressed_at_s=2.5}}",)),
+         BedChange(("devices.emergency_stop={simulated={pressed_at_s=2.5}}",)), "emergency_stop", 0.01),
     # Actuators.
     Kind("missing", ACTUATORS, Event("silent"), OnLine("lost"), SILENT, 0.01, NO_ANSWER, 0.2),
     Kind("refuses", ACTUATORS, Event("refuses"), Done("press the board's emergency stop"), SILENT, 0.01, SILENT, 0.1),

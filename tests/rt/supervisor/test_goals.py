@@ -17,12 +17,12 @@ from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.replay import replay
 from granite.rt.run import Run
 from tests.support.goals import NAMES, ON_DEMAND, N, demanded, go, jog, jumps, knots, log_of
-from tests.support.scripted_operator import Script, Scripted, scripted
+from tests.support.scripted_operator import Script, ScriptedRun, scripted
 
 PERIOD = 0.005
 
 
-def replies(done: Scripted) -> list[Reply]:
+def replies(done: ScriptedRun) -> list[Reply]:
     return [reply for _, reply, _ in done.script.answers]
 
 
@@ -341,7 +341,7 @@ def test_a_hundred_random_goals_are_reached_or_refused_and_none_ends_the_run(see
     run.source = operator = RandomOperator(seed, 100)
     memory = Memory(run.channels, run.ticks)
     outcome = run.execute(VirtualClock(), memory)
-    done = Scripted(run, outcome, memory.rows, operator)
+    done = ScriptedRun(run, outcome, memory.rows, operator)
     assert outcome.reason is Reason.PASSED
     goals = [goal for goal in operator.goals if goal[1].ask in (RequestKind.GO, RequestKind.FOLLOW, RequestKind.JOG)]
     taken = [goal for goal in operator.goals if goal[2] is Reply.DONE]

@@ -17,12 +17,12 @@ from granite.logs.log import Log
 from granite.rt.run import Run
 from granite.tuning.manoeuvre import last_manoeuvre
 from granite.tuning.measures import Band, Measures
-from tests.support.scripted_operator import Scripted, scripted
+from tests.support.scripted_operator import ScriptedRun, scripted
 
 SHORT = "behaviour.waypoints=[{duration_s=4.0,target={base_x_m=1.04,elbow_rad=1.0}}]"
 
 
-def manoeuvre(done: Scripted, after_s: float) -> slice:
+def manoeuvre(done: ScriptedRun, after_s: float) -> slice:
     """The four seconds in which the reference moves, after a rest of the reference."""
     moves = np.any(done.entry("/reference", "u") != 0.0, axis=1)
     first = round(after_s / 0.005)
@@ -31,13 +31,13 @@ def manoeuvre(done: Scripted, after_s: float) -> slice:
 
 
 @pytest.fixture(scope="module")
-def twice() -> Scripted:
+def twice() -> ScriptedRun:
     return scripted(
         {2.0: RequestKind.RESTART, 6.0: RequestKind.HOLD, 8.0: RequestKind.RESTART}, "loop.duration_s=19.5", SHORT
     )
 
 
-def test_the_behaviour_begins_again_with_the_same_motion(twice: Scripted):
+def test_the_behaviour_begins_again_with_the_same_motion(twice: ScriptedRun):
     assert twice.modes == [RunMode.RUNNING, RunMode.HOLDING, RunMode.RUNNING]
     assert [reply for _, reply, _ in twice.script.answers] == [Reply.NOT_IN_THIS_MODE, Reply.DONE, Reply.DONE]
     assert twice.outcome.reason is Reason.PASSED
@@ -52,7 +52,7 @@ def test_the_behaviour_begins_again_with_the_same_motion(twice: Scripted):
     assert not done[1610 : second.stop].any()
 
 
-def test_the_way_back_has_no_jump_and_the_robot_follows_it(twice: Scripted):
+def test_the_way_back_has_no_jump_and_the_robot_follows_it(twice: ScriptedRun):
     q, u = twice.entry("/reference", "q"), twice.entry("/reference", "u")
     steps = np.abs(np.diff(q, axis=0) - 0.0025 * (u[1:] + u[:-1]))
     assert steps[1620:].max() < 1e-4
@@ -60,7 +60,7 @@ def test_the_way_back_has_no_jump_and_the_robot_follows_it(twice: Scripted):
     assert error[1620:].max() < 0.03
 
 
-def test_the_repeated_manoeuvre_is_measured_alone(twice: Scripted):
+def test_the_repeated_manoeuvre_is_measured_alone(twice: ScriptedRun):
     whole = Log(twice.run.bed, {}, twice.channels, twice.rows, (), None, False)
     metrics = last_manoeuvre(whole, None)
     assert metrics is not None

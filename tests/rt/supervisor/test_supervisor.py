@@ -14,22 +14,22 @@ from granite.logs.summary import Summary
 from granite.rt.recording.recorder_process import counted_ticks
 from tests.support.measurements import measured
 from tests.support.response_table import TABLE, Row, answer
-from tests.support.scripted_operator import Scripted, scripted
+from tests.support.scripted_operator import ScriptedRun, scripted
 
 #: the base moves at 6 cm/s when its limit is broken
 FAST = ["safety.base_speed_m_s=0.06", "loop.duration_s=8"]
 STILL = 0.006  # [m/s] with the ripple of the thrusters
 
 
-def speed(done: Scripted) -> np.ndarray:
+def speed(done: ScriptedRun) -> np.ndarray:
     return np.linalg.norm(done.entry("/truth", "u")[:, :2], axis=1)
 
 
-def answered(response: str, *changes: str) -> Scripted:
+def answered(response: str, *changes: str) -> ScriptedRun:
     return scripted({}, f"safety.responses.base_too_fast={response}", *FAST, *changes)
 
 
-def noticed(done: Scripted, reason: Reason = Reason.BASE_TOO_FAST) -> int:
+def noticed(done: ScriptedRun, reason: Reason = Reason.BASE_TOO_FAST) -> int:
     return int(np.argmax(done.column("/verdict", "reason") == reason))
 
 

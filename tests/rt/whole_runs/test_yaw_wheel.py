@@ -15,7 +15,7 @@ from granite.logs.channels import Channels
 from granite.logs.wheel_unloading import UnloadingChanges
 from granite.rt.run_in_memory import simulate_in_memory
 from tests.support.compiled_runs import assert_equal_to_the_bit
-from tests.support.scripted_operator import Scripted, scripted
+from tests.support.scripted_operator import ScriptedRun, scripted
 
 BED = "stanford-free-flyer/yaw-wheel"
 LATE = ["controller.allocation.yaw_wheel.begin_ratio=0.9999", "controller.allocation.yaw_wheel.end_ratio=0.9998"]
@@ -75,7 +75,7 @@ def test_unloading_is_a_signal_and_an_event() -> None:
     assert [(c.t, c.begins) for part in (rows[:3], rows[3:]) for c in look(part)] == [(2.0, True), (4.0, False)]
 
 
-def faults(done: Scripted) -> set[Reason]:
+def faults(done: ScriptedRun) -> set[Reason]:
     return {Reason(int(reason)) for reason in done.column("/verdict", "reason") if reason >= 10}
 
 
