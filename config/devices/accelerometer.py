@@ -11,7 +11,7 @@ from pydantic import Field
 from granite.config.base import NotNegative, Positive, Table
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import repeat_chance
-from granite.config.devices.root_sensor import RootSensor
+from granite.config.devices.inertial_sensor import InertialSensor
 from granite.config.measurement import Bias, Measurement
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class AccelerometerErrors(Table):
     scale: Positive = 1.0  #: of measured over true values
 
 
-class Accelerometer(RootSensor):
+class Accelerometer(InertialSensor):
     """Two axes in the plane of the table; a value is the mean since the last one. The estimator finds the biases."""
 
     #: an innovation is a force that the model does not have, which is what this sensor is for

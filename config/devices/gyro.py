@@ -10,7 +10,7 @@ from pydantic import Field
 from granite.config.base import NotNegative, Positive, Table
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Agreement, repeat_chance
-from granite.config.devices.root_sensor import RootSensor
+from granite.config.devices.inertial_sensor import InertialSensor
 from granite.config.measurement import Bias, Measurement
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class GyroErrors(Table):
     scale: Positive = 1.0
 
 
-class Gyro(RootSensor):
+class Gyro(InertialSensor):
     """A gyro behind a converter. The estimator finds its bias; its reading is also compared with the estimated rate."""
 
     noise_rad_s: NotNegative = 5e-4  #: noise of a reading, one sigma

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from granite.config.testbed import Testbed
 
 
-class RootSensor(Device):
+class InertialSensor(Device):
     """It moves with the root body."""
 
     role: ClassVar[Literal["sensor", "actuator"]] = "sensor"
