@@ -8,6 +8,8 @@ KINDS: dict[str, str] = {
     "moteus": "moteus.device:MoteusDevice",
     "natnet": "natnet.device:NatNet",
     "pose_stream": "pose_stream.device:PoseStream",
+    "px4_odometry": "ros2.px4_odometry:Px4Odometry",
+    "px4_thrusters": "ros2.px4_thrusters:Px4Thrusters",
     "qualisys": "qualisys:Qualisys",
     "ros2_joint_states": "ros2.joint_states:Ros2JointStates",
     "ros2_pose": "ros2.pose:Ros2Pose",

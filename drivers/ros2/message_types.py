@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from granite.config.optional_packages import required
+from granite.drivers.ros2 import px4_messages
 
 _EXTRA = "ros2"
 _TRIGGER = "std_srvs/srv/Trigger"
-#: definitions of a service are not in the store; a request without fields has one byte, as ROS 2 writes it
-_SERVICES = {
+#: what is not in the store; a request without fields has one byte, as ROS 2 writes it
+_DEFINITIONS = {
+    **px4_messages.DEFINITIONS,
     f"{_TRIGGER}_Request": "uint8 structure_needs_at_least_one_member",
     f"{_TRIGGER}_Response": "bool success\nstring message",
 }
@@ -29,7 +31,7 @@ class MessageTypes:
         self._idl, self._plain = required("cyclonedds.idl", _EXTRA), required("cyclonedds.idl.types", _EXTRA)
         #: Jazzy: its messages are those of Humble, and its identifiers of endpoints those of all later distributions
         self.store = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
-        for name, definition in _SERVICES.items():
+        for name, definition in _DEFINITIONS.items():
             # Its own names are of messages alone.
             self.store.register(dict(zip([name], typesys.get_types_from_msg(definition, name).values(), strict=True)))
         self._nodes = required("rosbags.interfaces", _EXTRA).Nodetype

@@ -36,8 +36,8 @@ class TopicReceiver:
         Where a package is missing, nobody or more than one publishes the topic, or no message comes.
     """
 
-    def __init__(self, topic: str, kind: str) -> None:
-        self._topic, self._kind = topic, kind
+    def __init__(self, topic: str, kind: str, key: str = "topic") -> None:
+        self._topic, self._kind, self._key = topic, kind, key
         node = self._node = shared_node()
         self._take, self._store = node.take, node.types.store
         self._reader = node.subscription(topic, kind, is_sensor=True)
@@ -77,18 +77,18 @@ class TopicReceiver:
         while not self._publishers():
             if time.monotonic() > until:
                 expected = f"a node that does, with {self._kind}, in domain {domain_number()}"
-                raise InputError("nobody publishes it", key="topic", value=self._topic, expected=expected)
+                raise InputError("nobody publishes it", key=self._key, value=self._topic, expected=expected)
             time.sleep(_PAUSE_S)
 
     def _wait_for_message(self) -> None:
         until = time.monotonic() + _FIRST_S
         while (message := self.receive()) is None:
             if time.monotonic() > until:
-                raise InputError("no message comes", key="topic", value=self._topic, expected="a node that sends")
+                raise InputError("no message comes", key=self._key, value=self._topic, expected="a node that sends")
             time.sleep(_PAUSE_S)
         self._waiting.appendleft(message)
         if (n := self._publishers()) > 1:
-            raise InputError(f"{n} nodes publish it", key="topic", value=self._topic, expected="one")
+            raise InputError(f"{n} nodes publish it", key=self._key, value=self._topic, expected="one")
 
 
 def shared_node() -> Node:
