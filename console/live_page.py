@@ -69,6 +69,7 @@ class LivePage:
         """Until the page is gone; `pages` are all pages of the run."""
         self._pages = pages
         if self._operation is not None:
+            await self._operation.connect()
             await self._operation.read_gains()
         await self._say(
             "hello", page=self.number, may_operate=self._operation is not None, possible=possible_commands()

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from granite.config.errors import InputError
 from granite.config.expected_modes import POSSIBLE_IN
@@ -18,6 +19,7 @@ from granite.config.run_modes import RunMode
 from granite.rt.operator.client import PLANNING_S, Operator
 from granite.rt.operator.keys import CONSOLE
 
+T = TypeVar("T")
 #: what every page may ask for, in control or not
 FOR_ALL = ("hold", "stop", "emergency_stop")
 #: time between two looks at the gains [s]
@@ -90,6 +92,12 @@ class PageControl:
             raise InputError(key="plan", value=more.get("plan"), expected="the number of the newest plan")
         return columns
 
+    async def connect(self) -> None:
+        """Exchange keys before the first stop: it must not wait for that."""
+        with contextlib.suppress(InputError):
+            async with self._locks["urgent"]:
+                await self._connection("urgent")
+
     async def read_gains(self) -> None:
         """The gains of the law with their bounds."""
         with contextlib.suppress(InputError):
@@ -138,10 +146,16 @@ class PageControl:
 
     async def _send(self, lane: str, do: str, **more: Any) -> dict[str, Any]:
         async with self._locks[lane]:
-            run = partial(asyncio.get_running_loop().run_in_executor, self._threads)
-            if lane not in self._connections:
-                self._connections[lane] = await run(Operator, self._address, CONSOLE)
+            connection = await self._connection(lane)
             patience = {"wait_s": PLANNING_S} if lane == "plan" else {}
-            answer = await run(partial(self._connections[lane].ask, do, **patience, **more))
+            answer: dict[str, Any] = await self._run(partial(connection.ask, do, **patience, **more))
             self.lease = answer.get("lease")
             return answer
+
+    async def _connection(self, lane: str) -> Operator:
+        if lane not in self._connections:
+            self._connections[lane] = await self._run(partial(Operator, self._address, CONSOLE))
+        return self._connections[lane]
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)

@@ -87,6 +87,7 @@ def test_a_page_sees_operates_and_loses_a_run(console: tuple[ServedConsole, Runn
     first = Page(served, pid, cookie)
     hello = first.hear("hello")
     assert hello["may_operate"]
+    assert "urgent" in served.console._operations[pid]._connections
     assert "start" not in hello["possible"]["disarmed"]
     run = first.hear("run")
     assert run["bed"] == "free-flyer"

@@ -54,6 +54,27 @@ def test_a_stop_waits_for_no_other_command(monkeypatch: pytest.MonkeyPatch, stop
     assert not any_done
 
 
+def test_keys_are_exchanged_before_the_first_stop(monkeypatch: pytest.MonkeyPatch):
+    made: list[str] = []
+
+    class Counted(SlowLoop):
+        def __init__(self, address: str, name: str) -> None:
+            super().__init__(address, name)
+            made.append(address)
+
+    async def stopped() -> None:
+        control = PageControl("tcp://127.0.0.1:1")
+        await control.connect()
+        assert len(made) == 1
+        for stop in FOR_ALL:
+            await control.ask(1, stop, {})
+        assert len(made) == 1
+        await control.close()
+
+    monkeypatch.setattr(page_control, "Operator", Counted)
+    asyncio.run(stopped())
+
+
 class PlanningLoop:
     """A loop that plans every goal alike, and notes the paths that it is to follow."""
 
