@@ -25,6 +25,8 @@ LONGEST = 64 * 2**20
 BROKEN = (McapError, ValueError, KeyError, struct.error, zstandard.ZstdError, OverflowError, MemoryError)
 
 _HEAD = struct.Struct("<BQ")
+#: the length of a record that is being written
+_OPEN = 2**64 - 1
 _FOOTER = struct.Struct("<QQI")
 #: channel, sequence and two times before the data of a message
 _MESSAGE = 22
@@ -60,6 +62,8 @@ def records(file: IO[bytes]) -> Iterator[Record]:
     while True:
         head = file.read(_HEAD.size)
         opcode, length = _unpack(_HEAD, head)
+        if length == _OPEN:
+            raise BrokenError("a chunk that is not closed")  # the run is under way, or its recorder was killed
         if length > LONGEST:
             raise BrokenError(f"a record of {length} bytes")
         body = file.read(length)

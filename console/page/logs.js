@@ -168,7 +168,7 @@ export class Logs {
   #facts() {
     const [{ bed, ticks, summary, damage }] = this.open;
     const ended = summary ? `${words(summary.ended)}: ${summary.text ?? ""}` : "unfinished";
-    $("log-facts").textContent = [bed, `${ticks} ticks`, ended, damage ? `damaged: ${damage}` : ""].filter(Boolean).join(" · ");
+    $("log-facts").textContent = [bed, `${ticks} ticks`, ended, damage ? `${summary ? "damaged" : "ends with"}: ${damage}` : ""].filter(Boolean).join(" · ");
     $("log-difference").disabled = this.open.length < 2;
     this.shelf.mark(this.open.map((log) => log.path));
   }

@@ -95,6 +95,20 @@ def test_a_log_without_a_row_or_onto_itself_is_not_recovered(granite: Call, tmp_
     assert left_in(tmp_path) == ["cut.mcap", "text.mcap"]
 
 
+def test_a_log_that_is_being_recorded_ends_with_a_chunk_that_is_not_closed(tmp_path, whole):
+    with whole.open("rb") as file:
+        second = read_index(file).chunks[1]
+    content = bytearray(whole.read_bytes()[: second.chunk_start_offset + second.chunk_length // 2])
+    content[second.chunk_start_offset + 1 : second.chunk_start_offset + 9] = (
+        b"\xff" * 8
+    )  # as a recorder writes it first
+    path = tmp_path / "run.part.mcap"
+    path.write_bytes(content)
+    log = read_log(path)
+    assert log.ticks > 100
+    assert log.damage == "a chunk that is not closed"
+
+
 @pytest.mark.slow
 def test_commands_on_a_cut_log_do_their_work_and_end_with_the_documented_code(granite: Call, tmp_path, cut, whole):  # noqa: F811
     for arguments in (("replay", cut), ("plot", cut), ("info", cut), ("compare", cut, whole)):
