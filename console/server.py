@@ -137,7 +137,7 @@ class Console:
             return JSONResponse({"text": "refused: expected a token"}, 403)
         cookie = self.tokens.open_session(token)
         if cookie is None:
-            return JSONResponse({"text": "refused: a wrong token"}, 403)
+            return JSONResponse({"text": "refused: a wrong token, expected the address that this console printed"}, 403)
         answer = JSONResponse({"may_operate": self.tokens.may_operate(cookie)})
         secure = request.url.scheme == "https"
         answer.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=secure)
