@@ -4,6 +4,7 @@ quickly where these alone are run: it is the first run of most; and garbage that
 suite itself has in memory."""
 
 import gc
+import importlib.util
 import os
 import signal
 from collections.abc import Generator
@@ -14,6 +15,9 @@ from hypothesis import settings
 
 from granite.rt.process import realtime
 from tests.support.processor_budget import Use
+
+#: where its wheel is missing: on ARM, and beyond Python 3.13
+collect_ignore = [] if importlib.util.find_spec("cyclonedds") else ["drivers/ros2", "rt/ros2"]
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=1000)
