@@ -18,9 +18,10 @@ async function openSession() {
   return parts;
 }
 
-function setTheme(name) {
-  document.documentElement.dataset.theme = name;
-  localStorage.setItem("theme", name);
+// The one that was chosen here, or that of the system.
+const light = matchMedia("(prefers-color-scheme: light)");
+function setTheme() {
+  document.documentElement.dataset.theme = localStorage.getItem("theme") ?? (light.matches ? "light" : "dark");
   dispatchEvent(new Event("theme"));
 }
 
@@ -35,7 +36,11 @@ class Page {
     this.runs = "";
     if (matchMedia("(max-width: 1100px)").matches) for (const fold of document.querySelectorAll(".fold:not(.health-card)")) fold.open = false;
     for (const button of document.querySelectorAll("[data-tab]")) button.onclick = () => this.tab(button.dataset.tab);
-    $("theme").onclick = () => setTheme(document.documentElement.dataset.theme === "light" ? "dark" : "light");
+    $("theme").onclick = () => {
+      localStorage.setItem("theme", document.documentElement.dataset.theme === "light" ? "dark" : "light");
+      setTheme();
+    };
+    light.addEventListener("change", setTheme);
     $("runs").onchange = () => this.#chooseRun();
     addEventListener("theme", () => this.#redraw());
     document.addEventListener("keydown", (event) => this.#key(event));
@@ -106,7 +111,7 @@ class Page {
 }
 
 async function start() {
-  setTheme(localStorage.getItem("theme") ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark"));
+  setTheme();
   const parts = await openSession();
   const page = window.granite = new Page(); // for a look from the browser's own console
   if (parts.get("log")) { page.tab("logs"); page.logs.show(parts.get("log")).catch(failed); }

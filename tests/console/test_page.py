@@ -332,6 +332,24 @@ def test_a_trial_is_picked_by_mouse_and_promoted_as_by_the_command(browser, serv
     assert page.problems == []
 
 
+@pytest.mark.slow
+def test_dark_and_light_are_those_of_the_system_until_one_is_chosen(browser, served):
+    page = opened_page(browser, served, color_scheme="dark")
+
+    def is_shown(theme: str) -> None:
+        until(lambda: page.evaluate("() => document.documentElement.dataset.theme") == theme)
+
+    is_shown("dark")
+    page.emulate_media(color_scheme="light")
+    is_shown("light")
+    page.keyboard.press("t")
+    is_shown("dark")
+    page.emulate_media(color_scheme="dark")
+    page.emulate_media(color_scheme="light")
+    page.reload()
+    is_shown("dark")
+
+
 @pytest.mark.parametrize("size", [(1440, 900), (820, 1180)])
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_nothing_is_cut_or_overlaps_and_all_is_readable(browser, served, tmp_path, size, scheme):
