@@ -22,6 +22,7 @@ from granite.drivers.checked import checked
 from granite.kernels.compiled_form import CompiledForm
 from granite.mrds.contacts.possible import Redundancy, redundancy
 from granite.mrds.kinematics import Kinematics
+from granite.mrds.sensor_models import measurement_of
 from granite.sim import KINDS
 from granite.sim.benches.held_plant import HeldPlant
 from granite.sim.devices.measured import SimulatedMeasurement
@@ -183,9 +184,11 @@ def simulated_device(bed: Testbed, name: str, plant: Any) -> Any:
             device = table.simulate(plant, rng)
         return checked(device, name, bed)
     if table.kind not in KINDS:
-        with own_code(table.kind):
-            motion = Kinematics(bed, bed.layout)
-            measurement = table.measurement(motion)
+        motion = Kinematics(bed, bed.layout)
+        try:
+            measurement = measurement_of(table, bed, motion)
+        except InputError as error:
+            raise error.within(f"devices.{name}") from error
         if measurement is not None:
             return SimulatedMeasurement(table, measurement, motion, plant, rng)
         expected = "a method `simulate`, or of a sensor `measurement`"

@@ -6,15 +6,13 @@ import math
 from collections.abc import Iterable, Mapping
 
 import casadi as ca
-import numpy as np
 
-from granite.config.devices.device import Device
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.errors import InputError
 from granite.config.measurement import Measurement
-from granite.config.parts import own_code
 from granite.controllers.estimation.root_filter import POSE, JointOffset, Root, RootSensor
 from granite.controllers.model import ControlModel
+from granite.mrds.sensor_models import depends_on, measurement_of
 
 #: part of the time that the guard waits for a pose, after which poses that are refused are those of a root that was
 #: pushed: before it would call the sensor silent, and after most swaps of bodies
@@ -58,11 +56,9 @@ def measured_roots(
         if not set(device.modules(model.bed)) <= set(model.layout.u):
             continue
         try:
-            with own_code(device.kind):
-                measurement = device.measurement(model)
+            measurement = measurement_of(device, model.bed, model)
             if measurement is None:
                 continue
-            n_values = _refuse_wrong(measurement, device, model)
             moved = [root for root, at in roots.items() if _depends(measurement, model, range(at, at + POSE))]
             if len(moved) > 1:
                 raise InputError(f"its model depends on the bases {' and '.join(moved)}", expected="on one of them")
@@ -76,7 +72,7 @@ def measured_roots(
             problem = "its model has the acceleration of a base that does not float"
             raise InputError(problem, key=f"devices.{name}", expected="a pose or rate of one that does")
         if moved:
-            sensors[moved[0]].append(RootSensor(name, index, measurement, n_values))
+            sensors[moved[0]].append(RootSensor(name, index, measurement, len(device.signals(model.bed))))
     for module in model.floating:
         if not any(_determines(s.measurement, model, roots[module.name]) for s in sensors[module.name]):
             expected = f"a pose of '{module.root.name}', because its base floats"
@@ -97,7 +93,7 @@ def measured_roots(
         if at is not None:
             # The centripetal acceleration of an accelerometer tells little of the rate.
             of_rate = [s.measurement for s in known if s.measurement.acceleration is None]
-            density, has_rate = process[name], any(_depends_on(m, model.u[at + 2]) for m in of_rate)
+            density, has_rate = process[name], any(depends_on(m, model.u[at + 2]) for m in of_rate)
             if has_rate:
                 density = *density[:2], max(density[2], measured_rotation)
             module = next(module for module in model.floating if module.name == name)
@@ -117,7 +113,7 @@ def measured_roots(
 def _accelerations(sensors: Iterable[RootSensor]) -> tuple[int, ...]:
     """Which of x'', y'' and heading'' some sensor measures."""
     models = [s.measurement for s in sensors if s.measurement.acceleration is not None]
-    return tuple(i for i in range(POSE) if any(_depends_on(model, model.acceleration[i]) for model in models))
+    return tuple(i for i in range(POSE) if any(depends_on(model, model.acceleration[i]) for model in models))
 
 
 def _joint_offsets(model: ControlModel) -> dict[int, float]:
@@ -150,47 +146,9 @@ def _modules_of_offsets(measurement: Measurement, model: ControlModel, offsets: 
     ]
 
 
-def _refuse_wrong(measurement: Measurement, device: Device, model: ControlModel) -> int:
-    """The number of values of a frame; raises where the model has another shape, or is not finite."""
-    if not isinstance(measurement, Measurement):
-        raise InputError(f"its `measurement` gives a {type(measurement).__name__}", expected="a granite.Measurement")
-    n, rows = len(device.signals(model.bed)), len(measurement.noise)
-    expected = ca.SX(measurement.expected)
-    if expected.shape != (rows, 1) or n not in (rows, 2 * rows):
-        problem = f"its model gives {expected.shape[0]} x {expected.shape[1]} values and {rows} deviations"
-        raise InputError(problem, expected=f"a column of {n} values, and as many deviations")
-    symbols = ca.vertcat(model.q, model.u)
-    if measurement.acceleration is not None:
-        if ca.SX(measurement.acceleration).shape != (POSE, 1):
-            raise InputError("its model has other accelerations", expected="a column of three symbols")
-        symbols = ca.vertcat(symbols, measurement.acceleration)
-    strange = [s.name() for s in ca.symvar(expected) if not ca.depends_on(symbols, s)]
-    if strange:
-        raise InputError(f"its model has the symbol '{strange[0]}'", expected="symbols of `q` and `u` alone")
-    if not _depends_on(measurement, symbols):
-        raise InputError("its model is a constant, so nothing determines its values", expected="one with `q` or `u`")
-    f = ca.Function("h", [symbols], [expected, ca.jacobian(expected, symbols)])
-    rng = np.random.default_rng(0)
-    values = [np.array(part) for part in f(rng.uniform(0.1, 1.0, symbols.numel()))]
-    if not all(np.isfinite(part).all() for part in values):
-        raise InputError("its model or the derivative of it is not finite", expected="a smooth function of the motion")
-    numbers = [*measurement.noise, measurement.time_deviation_s]
-    numbers += [number for bias in measurement.biases for number in bias[1:]]
-    if not all(np.isfinite(number) and number >= 0 for number in numbers):
-        raise InputError("a deviation of its model is negative or not finite", expected="numbers from zero on")
-    indices = [*measurement.angles, *(bias.signal for bias in measurement.biases)]
-    if not all(0 <= index < rows for index in indices):
-        raise InputError(f"its model names a row beyond its {rows}", expected=f"rows from 0 to {rows - 1}")
-    return n
-
-
 def _depends(measurement: Measurement, model: ControlModel, indices: Iterable[int]) -> bool:
     """Whether a sensor measures some of these coordinates or their rates."""
-    return _depends_on(measurement, ca.vertcat(*(ca.vertcat(model.q[i], model.u[i]) for i in indices)))
-
-
-def _depends_on(measurement: Measurement, symbols: ca.SX) -> bool:
-    return bool(ca.jacobian(ca.SX(measurement.expected), symbols).nnz())
+    return depends_on(measurement, ca.vertcat(*(ca.vertcat(model.q[i], model.u[i]) for i in indices)))
 
 
 def _determines(measurement: Measurement, model: ControlModel, at: int) -> bool:

@@ -71,11 +71,15 @@ class Wrong(granite.Device):
         ("granite.Measurement(x, (1e-3,), angles=(1,))", "names a row beyond its 1"),
         ("granite.Measurement(ca.SX(2.0), (1e-3,))", "is a constant, so nothing determines its values, expected one"),
         ("x", "gives a SX, expected a granite.Measurement"),
+        ("granite.Measurement(x, 1e-3)", "noise of its model is 0.001, expected a tuple"),
+        ("granite.Measurement(ca.MX.sym('x'), (1e-3,))", "of type MX, expected an expression of `q` and `u`"),
     ],
 )
 def test_a_model_that_can_not_be_used_is_refused_in_one_sentence(model: str, said: str, tmp_path: Path) -> None:
+    """By the estimator, and by the simulation, which a testbed with another estimator has alone."""
     (tmp_path / "wrong.py").write_text(_WRONG.format(model))
     bed = granite.load("free-flyer", {"devices.wrong": {"kind": f"{tmp_path}/wrong.py:Wrong"}})
-    with pytest.raises(InputError, match=r"devices\.wrong") as refused:
-        KalmanEstimator(KalmanEstimator.Options(kind="kalman"), ControlModel(bed))
-    assert said in str(refused.value)
+    for use in (lambda: KalmanEstimator(KalmanEstimator.Options(kind="kalman"), ControlModel(bed)), lambda: Run(bed)):
+        with pytest.raises(InputError, match=r"devices\.wrong") as refused:
+            use()
+        assert said in str(refused.value)
