@@ -1,4 +1,7 @@
-"""The best that the sensors of a root allow: filter without delay, and smoother, with the estimator's own model.
+"""The best that the sensors of a root allow: filter without delay, and smoother.
+
+The filter has the process noise of the estimator, which is a margin for faults. Then filter and smoother have the
+density of the error that the model does have, by which the deviations are stated: what the margin costs.
 
 For one coordinate, from the rows of a run: pose, rate and bias of the gyro under the accelerations that the estimator
 predicted. The filter has every pose at its exposure. The smoother (Rauch, Tung, Striebel, AIAA Journal 3, 1965) also
@@ -32,8 +35,9 @@ class CoordinateErrors(NamedTuple):
     """Root mean squares of the errors of a coordinate and its rate, from 10 s on."""
 
     estimate: Array
-    filter: Array
-    smoother: Array
+    filter: Array  #: with the process noise of the estimator
+    sharp: Array  #: filter without its margin
+    smoother: Array  #: without margin
 
 
 def errors_of(name: str, changes: dict[str, Any], coordinate: int, seeds: range) -> CoordinateErrors:
@@ -66,7 +70,13 @@ def _squares(bed: Testbed, i: int) -> Array:
     ]
     nodes.sort(key=lambda node: (node.t, node.pose is not None))
     gyro = rows[:, columns("/sample", "gyro.values")].ravel() if "gyro" in bed.sensors and i == 2 else None
-    filtered, smoothed = _smoothed(bed, i, nodes, steps, poses.item(first, i), gyro)
+    filtered, sharp, smoothed = (
+        result
+        for stated, count in ((False, 1), (True, 2))
+        for result in _smoothed(bed, nodes, steps, i, poses.item(first, i), gyro, _density(bed, i, gyro, stated))[
+            :count
+        ]
+    )
     ticks = [k for k, node in enumerate(nodes) if node.pose is None and node.t >= 10.0]
     at = [nodes[k].tick for k in ticks]
     true, estimate = (
@@ -74,7 +84,9 @@ def _squares(bed: Testbed, i: int) -> Array:
         for topic in ("/truth", "/state")
     )
     assert n == len(bed.positions)  # the estimator knows all coordinates, in their order
-    return np.array([np.square(x - true).mean(axis=0) for x in (estimate, filtered[ticks], smoothed[ticks])])
+    return np.array(
+        [np.square(x - true).mean(axis=0) for x in (estimate, filtered[ticks], sharp[ticks], smoothed[ticks])]
+    )
 
 
 def _steps(bed: Testbed, rows: Array, channels: Any) -> dict[int, Array]:
@@ -92,15 +104,24 @@ def _steps(bed: Testbed, rows: Array, channels: Any) -> dict[int, Array]:
     return steps
 
 
-def _smoothed(
-    bed: Testbed, i: int, nodes: list[_Node], steps: dict[int, Array], pose: float, gyro: Array | None
-) -> tuple[Array, Array]:
-    """Estimates of the filter and of the smoother at all nodes."""
-    vision, options = bed.devices["vision"], bed.control.estimator
-    noise = vision.heading_noise_rad if i == 2 else vision.position_noise_m
+def _density(bed: Testbed, i: int, gyro: Array | None, stated: bool) -> float:
+    """Density of the error of the acceleration: that of the process noise, or of the deviations."""
+    options = bed.control.estimator
+    if stated:
+        of_rotation = options.stated_rotation_rad_s2_per_rthz
+        if gyro is not None:
+            of_rotation = options.stated_measured_rotation_rad_s2_per_rthz
+        return float(of_rotation if i == 2 else options.stated_translation_m_s2_per_rthz)
     q = options.rotation_rad_s2_per_rthz if i == 2 else options.translation_m_s2_per_rthz
-    if gyro is not None:
-        q = max(q, options.measured_rotation_rad_s2_per_rthz)
+    return float(q if gyro is None else max(q, options.measured_rotation_rad_s2_per_rthz))
+
+
+def _smoothed(
+    bed: Testbed, nodes: list[_Node], steps: dict[int, Array], i: int, pose: float, gyro: Array | None, q: float
+) -> tuple[Array, Array]:
+    """Estimates of the filter and of the smoother with that density at all nodes."""
+    vision = bed.devices["vision"]
+    noise = vision.heading_noise_rad if i == 2 else vision.position_noise_m
     walk = bed.devices["gyro"].bias_walk_rad_s_per_rts if gyro is not None else 0.0
     x, P, now = np.array([pose, 0.0, 0.0]), np.diag([noise**2, *np.square(_FIRST)]), nodes[0].t
     kept = []

@@ -26,6 +26,9 @@ Sensors of one joint are used one after the other. The first update also changes
 before, x_before, on which the next one depends:
 
     K_before = cov(x_before, x_s) C^T S^-1
+
+Process noise is a margin, as for a root (`root_filter.py`): the deviations of rates may follow from another density,
+under the same gains.
 """
 
 from __future__ import annotations
@@ -60,7 +63,16 @@ class Update(NamedTuple):
     K: ca.SX  #: Kalman gain
     K_before: ca.SX  #: that of the state a period before
     sigma: ca.SX  #: standard deviation of the innovation of angle and rate
-    after: JointCovariance
+    rest: ca.SX  #: of the errors of x and x_before, those that are left, (I - [K; K_before] [(1 - s) C, s C])
+    R: Array
+
+    def after(self, spread: JointCovariance) -> JointCovariance:
+        """The covariances with the frame (Joseph form, which holds for gains of another covariance, too)."""
+        P, both, P_before = spread
+        gain, n = ca.vertcat(self.K, self.K_before), P.size1()
+        joint = self.rest @ ca.blockcat([[P, both], [both.T, P_before]]) @ self.rest.T + gain @ ca.DM(self.R) @ gain.T
+        joint = (joint + joint.T) / 2
+        return JointCovariance(joint[:n, :n], joint[:n, n:], joint[n:, n:])
 
 
 class JointFilter(NamedTuple):
@@ -75,22 +87,23 @@ class JointFilter(NamedTuple):
     Q: Array
     C: Array
     R: Array
+    stated: Array | None = None  #: covariance of the process noise by which the deviations of rates are stated
 
     @property
     def n_extra(self) -> int:
         """Number of states beside angle and rate."""
         return len(self.F) - 2
 
-    def predicted(self, P: ca.SX) -> ca.SX:
+    def predicted(self, P: ca.SX, Q: Array | None = None) -> ca.SX:
         """The covariance a period later."""
-        return ca.DM(self.F) @ P @ ca.DM(self.F).T + ca.DM(self.Q)
+        return ca.DM(self.F) @ P @ ca.DM(self.F).T + ca.DM(self.Q if Q is None else Q)
 
-    def spread(self, P_before: ca.SX) -> JointCovariance:
-        """After the prediction from this covariance."""
-        return JointCovariance(self.predicted(P_before), ca.DM(self.F) @ P_before, P_before)
+    def spread(self, P_before: ca.SX, Q: Array | None = None) -> JointCovariance:
+        """After the prediction from this covariance; under another process noise where one is given."""
+        return JointCovariance(self.predicted(P_before, Q), ca.DM(self.F) @ P_before, P_before)
 
     def update(self, spread: JointCovariance, s: ca.SX) -> Update:
-        """Gains, standard deviation of the innovation, and covariances after a frame (Joseph form, stays symmetric).
+        """Gains and standard deviation of the innovation of a frame.
 
         Parameters
         ----------
@@ -103,12 +116,8 @@ class JointFilter(NamedTuple):
         S = C @ ((1 - s) ** 2 * P + s * (1 - s) * (both + both.T) + s**2 * P_before) @ C.T + R
         K = ((1 - s) * P + s * both) @ C.T @ ca.inv(S)
         K_before = ((1 - s) * both.T + s * P_before) @ C.T @ ca.inv(S)
-        rest, rest_before = ca.DM.eye(len(self.F)) - (1 - s) * K @ C, -s * K @ C
-        mixed = rest @ both @ rest_before.T
-        after = rest @ P @ rest.T + mixed + mixed.T + rest_before @ P_before @ rest_before.T + K @ R @ K.T
-        known_before = P_before - K_before @ S @ K_before.T
-        known = JointCovariance((after + after.T) / 2, both - K @ S @ K_before.T, known_before)
-        return Update(K, K_before, ca.sqrt(ca.diag(S)), known)
+        rest = ca.DM.eye(2 * len(self.F)) - ca.vertcat(K, K_before) @ ca.horzcat((1 - s) * C, s * C)
+        return Update(K, K_before, ca.sqrt(ca.diag(S)), rest, self.R)
 
 
 def angle_offset(sensors: JointDevice) -> float:
@@ -145,11 +154,14 @@ def joint_filter(sensors: JointDevice, process_noise: float, period: float) -> J
     return joint_filters([sensors], process_noise, period)[0]
 
 
-def joint_filters(sensors: Sequence[JointDevice], process_noise: float, period: float) -> list[JointFilter]:
+def joint_filters(
+    sensors: Sequence[JointDevice], process_noise: float, period: float, stated: float | None = None
+) -> list[JointFilter]:
     """The filter of a joint that all these sensors measure, as each of them sees it."""
     A, B, outputs = _continuous(sensors)
     F, G, Q = _discretised(A, B, process_noise, period)
-    return [JointFilter(F, G, Q, C, _noise(device)) for device, C in zip(sensors, outputs, strict=True)]
+    by_model = None if stated is None else _discretised(A, B, stated, period)[2]
+    return [JointFilter(F, G, Q, C, _noise(device), by_model) for device, C in zip(sensors, outputs, strict=True)]
 
 
 def _noise(sensors: JointDevice) -> Array:

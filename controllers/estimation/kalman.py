@@ -79,6 +79,7 @@ class KalmanEstimator:
         #: noise: that is a margin for faults and for forces that the model does not have
         stated_translation_m_s2_per_rthz: Positive | None = None
         stated_rotation_rad_s2_per_rthz: Positive | None = None  #: the same of headings
+        stated_joint_rad_s2_per_rthz: Positive | None = None  #: the same of the rates of joints
         #: of headings whose rate or acceleration is measured, so that errors of the joints' rates have no part in them
         stated_measured_rotation_rad_s2_per_rthz: Positive | None = None
         #: of modules whose bases or bodies differ
@@ -104,10 +105,10 @@ class KalmanEstimator:
             signals[name] = slice(at, at + len(device.signals(bed)))
             at = signals[name].stop
         self._innovation = np.full(at, np.nan)
-        joints = _joint_sensors(model)
+        joints, stated = _joint_sensors(model), options.stated_joint_rad_s2_per_rthz
         self._joints: list[_JointReading] = []
         #: covariances of the filters of all joints, column by column, group after group
-        self._joint_covariance: Array = first_covariances(model, joints)
+        self._joint_covariance: Array = first_covariances(model, joints, 1 if stated is None else 2)
         groups = joint_groups(model, joints)
         first_sensor = {i: group.devices[0] for group in groups for i in group.coordinates}
         first_extra, first = 2 * model.n, 0
@@ -199,7 +200,7 @@ class KalmanEstimator:
 
         def write() -> list[ca.Function]:
             noise = options.joint_rad_s2_per_rthz
-            filters = [joint_filters(group.sensors(joints), noise, self._period) for group in groups]
+            filters = [joint_filters(group.sensors(joints), noise, self._period, stated) for group in groups]
             return [
                 prediction(model, joints, filters, roots, offsets, unknown, gripped, f"prediction_{i}")
                 for i, gripped in enumerate(sets)

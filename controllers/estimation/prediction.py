@@ -91,9 +91,10 @@ def known_joints(model: ControlModel, sensors: JointDevice) -> list[tuple[int, i
     return [(j, layout.joint_u(name)) for j, name in enumerate(sensors.joints) if name in layout.joints]
 
 
-def first_covariances(model: ControlModel, joints: Mapping[str, JointDevice]) -> Array:
-    """The covariances with the first frames, one matrix for each group of joints."""
-    return np.concatenate([np.zeros(0), *(first_covariance(g.sensors(joints)) for g in joint_groups(model, joints))])
+def first_covariances(model: ControlModel, joints: Mapping[str, JointDevice], copies: int) -> Array:
+    """The covariances with the first frames, so many matrices for each group of joints."""
+    groups = joint_groups(model, joints)
+    return np.concatenate([np.zeros(0), *(np.tile(first_covariance(g.sensors(joints)), copies) for g in groups)])
 
 
 def prediction(
@@ -195,7 +196,8 @@ def _update(
         ca.SX.sym("measured", sum(d.n_signals * len(d.joints) for d in joints.values())),
     )
     numbers = ca.SX.sym("numbers", len(joints) + 3)
-    stored = ca.SX.sym("P_joints", len(first_covariances(model, joints)))
+    noises = [[None] if of_group[0].stated is None else [None, of_group[0].stated] for of_group in filters]
+    stored = ca.SX.sym("P_joints", sum(len(Q) * len(f[0].F) ** 2 for Q, f in zip(noises, filters, strict=True)))
 
     after, deviation = ca.SX(x), ca.SX(np.full(2 * n, np.nan))
     for i in range(n):
@@ -203,13 +205,16 @@ def _update(
         after[n + i] = x[n + i] + period * a[i]
     innovations, correction = ca.SX(np.full(measured.numel(), np.nan)), ca.SX.zeros(n)
     extras, first, first_entry = _extras(model, joints), _first_offset(model, joints), 0
-    spreads: list[JointCovariance] = []
+    #: of each group, under the process noise and, where the deviations of rates have another one, under that
+    spreads: list[list[JointCovariance]] = []
     states: list[list[_Joint]] = []
-    for group, of_group in zip(groups, filters, strict=True):
+    for group, of_group, Qs in zip(groups, filters, noises, strict=True):
         size, n_offsets = len(of_group[0].F), len(offset_devices(group.sensors(joints)))
-        P = ca.reshape(stored[first_entry : first_entry + size * size], size, size)
-        spreads.append(of_group[0].spread(P))
-        first_entry += size * size
+        spreads.append([])
+        for Q in Qs:
+            P = ca.reshape(stored[first_entry : first_entry + size * size], size, size)
+            spreads[-1].append(of_group[0].spread(P, Q))
+            first_entry += size * size
         states.append([])
         for i in group.coordinates:
             own = [i, n + i, *(k for name in group.devices for k in extras[name, i]), *range(first, first + n_offsets)]
@@ -226,7 +231,7 @@ def _update(
             if name not in group.devices:
                 continue
             this = filters[g][group.devices.index(name)]
-            update = this.update(spreads[g], age)
+            update = this.update(spreads[g][0], age)
             of_device.append((g, update))
             for i, joint in zip(group.coordinates, states[g], strict=True):
                 values = [first_value + row * len(device.joints) + columns[i] for row in range(device.n_signals)]
@@ -249,17 +254,20 @@ def _update(
                 joint.state, joint.correction = joint.state + added, joint.correction + added[1]
                 if groups[g].devices[-1] != name:
                     joint.before += ca.if_else(usable, update.K_before @ joint.innovation, np.zeros(size))
-            used = [ca.if_else(usable, new, old) for new, old in zip(update.after, spreads[g], strict=True)]
-            spreads[g] = JointCovariance(*used)
+            spreads[g] = [
+                JointCovariance(*(ca.if_else(usable, *pair) for pair in zip(update.after(spread), spread, strict=True)))
+                for spread in spreads[g]
+            ]
         first_value += device.n_signals * len(device.joints)
-    for group, spread, moved_joints in zip(groups, spreads, states, strict=True):
+    for group, (spread, *by_model), moved_joints in zip(groups, spreads, states, strict=True):
         offset = angle_offset(group.sensors(joints)[0])
         is_state = bool(offset_devices(group.sensors(joints)))
         for i, joint in zip(group.coordinates, moved_joints, strict=True):
             after[joint.own], correction[i] = joint.state, joint.correction
             variance = spread.P[0, 0] if is_state or i in offsets else spread.P[0, 0] + offset**2
-            deviation[i], deviation[n + i] = ca.sqrt(variance + joint.late), ca.sqrt(spread.P[1, 1])
-    covariances_after = ca.vertcat(ca.SX(0, 1), *(ca.vec(spread.P) for spread in spreads))
+            # The steps of a converter are no white noise at rest: an angle keeps the margin.
+            deviation[i], deviation[n + i] = ca.sqrt(variance + joint.late), ca.sqrt([spread, *by_model][-1].P[1, 1])
+    covariances_after = ca.vertcat(ca.SX(0, 1), *(ca.vec(spread.P) for of_group in spreads for spread in of_group))
     M = ca.substitute(model.mass_matrix, model.q, x[:n])
     for moved, J in _moved_roots(model, gripped, x[:n]):
         w = _STIFF * M[moved[0], moved[0]]

@@ -29,7 +29,7 @@ def settled(joint: JointFilter, every: int = 1, age: float = 0.0) -> tuple[np.nd
         for _ in range(every - 1):
             P = joint.predicted(P)
         update = joint.update(joint.spread(P), age)
-        P = update.after.P
+        P = update.after(joint.spread(P)).P
     return np.array(update.K), float(P[0, 0]) ** 0.5
 
 

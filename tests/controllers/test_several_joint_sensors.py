@@ -52,7 +52,7 @@ def test_updates_one_after_the_other_are_the_least_squares_estimate() -> None:
         value = 1e-3 * rng.standard_normal(len(H))
         update = this.update(spread, s)
         x = x + np.vstack([np.array(update.K), np.array(update.K_before)]) @ (value - H @ x)
-        spread = update.after
+        spread = update.after(spread)
         measured.append(value)
         rows.append((H, this.R))
     H, R = np.vstack([rows_of for rows_of, _ in rows]), block_diag(*(noise for _, noise in rows))
