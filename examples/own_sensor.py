@@ -22,7 +22,7 @@ class Gyro(granite.Device):
 
 
 class RangeFinder(granite.Device):
-    """The distance along a beam, fixed in the base at its origin, to the wall at x = wall_m."""
+    """The distance along a beam, fixed in the base at its origin, to the wall at x = wall_m: headings up to 1.2 rad."""
 
     role = "sensor"
     wall_m: float = 4.0
