@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -133,6 +134,33 @@ def test_a_thousand_damaged_packets_never_raise_and_the_stream_goes_on(watched: 
     frame = watched.frame(TICK_S, base, 0.0)
     assert frame.number == 2
     np.testing.assert_allclose(frame.values, base["base"], atol=1e-6)
+
+
+def test_a_thousand_damaged_packets_on_the_port_never_raise(watched: WatchedBody) -> None:
+    """Datagrams go on after them. Behind damage a TCP connection can't tell its messages apart: it is lost."""
+    rng, base = np.random.default_rng(5), {"other": (0.0, 1.0, 0.0), "base": (1.0, 2.0, 0.5)}
+    server, device, t = watched.server, watched.device, 20 * TICK_S
+    for k in range(20):
+        frame = watched.frame(k * TICK_S, base, k * TICK_S - 0.005)
+    for _ in range(1000):
+        packet = bytearray(server.frame(watched.number + 1, t + OFFSET_S, base))
+        for at in rng.integers(0, len(packet), 4):
+            packet[at] = rng.integers(256)
+        with contextlib.suppress(OSError):  # the driver has closed the connection
+            server.send(bytes(packet[: rng.integers(1, len(packet) + 1)]))
+        frame = device.read(t := t + TICK_S)
+        assert np.isfinite(frame.values).all()
+        assert frame.t <= t
+    if server.kind == "vrpn":
+        assert [device.read(t + k * TICK_S) for k in range(1, 4)] == [frame] * 3
+        return
+    before, watched.number = device.read(t), 300_000
+    for _ in range(20):
+        t += TICK_S
+        frame = watched.frame(t, base, t - 0.005)
+    assert frame.number > before.number + 15
+    np.testing.assert_allclose(frame.values, base["base"], atol=1e-6)
+    assert t - frame.t < 0.01
 
 
 def test_a_server_that_ends_gives_no_new_frame_and_never_raises(watched: WatchedBody) -> None:

@@ -106,12 +106,13 @@ SPEED = {
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("duration_s", [12.0, pytest.param(120.0, marks=pytest.mark.study)], ids=["short", "long"])
 @pytest.mark.parametrize("sensors", [SPEED, {"safety.age_s.joint_sensors": 1.0}], ids=["speed", "angle"])
-def test_a_fast_wheel_rehearses_as_it_simulates(sensors: dict[str, Any], tmp_path: Path):
+def test_a_fast_wheel_rehearses_as_it_simulates(sensors: dict[str, Any], duration_s: float, tmp_path: Path):
     """At 20 rad/s a millisecond is 20 mrad, by which frames of an angle are off: time noise is in the estimate."""
     need("cc")
     changes = {
-        "loop.duration_s": 12.0,
+        "loop.duration_s": duration_s,
         "loop.longest_lateness_s": 30.0,
         "loop.watchdog_s": 30.0,
         "simulation.initial.wheel_rad_s": 20.0,
