@@ -25,6 +25,7 @@ ALL = {
     "run_modes": "run_modes",
     "virtual_time": "virtual_time",
     "compiled_runs": "compiled_runs",
+    "all_compiled_runs": "all_compiled_runs",
     "environments": "environments",
     "tuning": "tuning",
     "vision": "vision",

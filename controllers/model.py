@@ -228,17 +228,14 @@ class ControlModel(Kinematics):
     def _contact_set(self, contacts: Sequence[Contact]) -> ContactSet | None:
         return System(self.layout.modules, contacts).contact_set() if contacts else None
 
-    def constraint_jacobian(self, contacts: Sequence[Contact]) -> ca.Function:
-        """q -> J of the constraints J u = 0 of these contacts."""
-        q, u = ca.MX.sym("q", self.q.numel()), ca.MX.sym("u", self.n)
+    def constraint_jacobian(self, contacts: Sequence[Contact]) -> ca.SX:
+        """J of the constraints J u = 0 of these contacts, written out: most of its entries are zero."""
         joined = self._contact_set(contacts)
         if joined is None:
-            return ca.Function("constraints", [q], [ca.MX.zeros(0, self.n)])
-        errors = joined.assembly.errors
-        _, slip = errors.call([q, u, *(ca.MX.zeros(errors.size1_in(i)) for i in (2, 3))])
-        return ca.Function(
-            "constraints", [q], [ca.densify(ca.substitute(ca.jacobian(slip, u), u, ca.MX.zeros(self.n)))]
-        )
+            return ca.SX.zeros(0, self.n)
+        errors = joined.assembly.errors.expand()
+        _, slip = errors.call([self.q, self.u, *(ca.SX.zeros(errors.size1_in(i)) for i in (2, 3))])
+        return ca.jacobian(slip, self.u)
 
     def motion_under(self, gripped: frozenset[str]) -> ca.Function:
         """(q, u, generalised force) -> u', with these grips closed beside the contacts that stay closed."""

@@ -100,12 +100,11 @@ def after_valves(model: ControlModel, gripped: frozenset[str] = frozenset(), nam
     """(q, u, force, planned torque of the yaw wheel, mean opening of each valve, payload) -> torques of the motors,
     thrust; with these grips closed."""
     model = loaded(model)
-    n, driven, bed, contacts = model.n, model.driven, model.bed, model.contacts_under(gripped)
+    n, driven, bed = model.n, model.driven, model.bed
+    contacts = model.contacts_under(gripped)
     docked = [contact for contact in contacts if _joins_vehicles(model, contact)]
-    rows = [model.constraint_jacobian(part) for part in ([c for c in contacts if c not in docked], docked)]
     force, planned = ca.SX.sym("F", n), ca.SX.sym("planned", int(bed.control.allocation.yaw_wheel is not None))
     opening = ca.SX.sym("opening", len(bed.thrusters))
-    J, D = (ca.SX.sym(letter, part.size1_out(0), n) for letter, part in zip("JD", rows, strict=True))
     thrust = ca.DM(model.available) * opening
     torque = model.motor_torque(force[driven]) if driven else ca.SX(0, 1)
     if resolves(model):
@@ -117,13 +116,11 @@ def after_valves(model: ControlModel, gripped: frozenset[str] = frozenset(), nam
                 a[free] = solve(limits.inertia[free, free], off[free])
             torque = _limited(model, limits, torque + (limits.inertia @ a)[driven], planned, a, free)
         else:
+            held = [contact for contact in contacts if contact not in docked]
+            J, D = model.constraint_jacobian(held), model.constraint_jacobian(docked)
             torque = torque + model.motor_torque(_with_held_hands(model, J, D, off, free))
     given = [model.q, model.u, force, planned, opening, *_payload(model)]
-    if not contacts:
-        return ca.Function(name, given, [torque, thrust])
-    delivered = ca.Function("under_contacts", [*given, J, D], [torque, thrust])
-    symbols = [ca.MX.sym(f"given_{i}", part.numel()) for i, part in enumerate(given)]
-    return ca.Function(name, symbols, delivered.call([*symbols, *(part(symbols[0]) for part in rows)]))
+    return ca.Function(name, given, [torque, thrust])
 
 
 def _with_held_hands(model: ControlModel, J: ca.SX, D: ca.SX, force: ca.SX, free: list[int]) -> ca.SX:

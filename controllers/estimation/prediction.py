@@ -163,7 +163,7 @@ def _moved_roots(model: ControlModel, gripped: frozenset[str], q: ca.SX) -> Iter
     planar = [model.layout.root_u(module) for module in model.floating if module.dimension == "planar"]
     held = [i for root in planar if [*range(root.start, root.stop)] not in free for i in range(root.start, root.stop)]
     if held and not model.ignored:
-        J = model.constraint_jacobian(model.contacts_under(gripped)).expand()(q)
+        J = ca.substitute(model.constraint_jacobian(model.contacts_under(gripped)), model.q, q)
         if J.size1() < len(held):
             yield held, J
 

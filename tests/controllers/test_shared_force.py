@@ -190,6 +190,23 @@ def test_grips_keep_their_forces_whatever_the_valves_deliver(two_hands: bool) ->
     assert np.abs(forces - wanted).max() < 0.02 * missed
 
 
+@pytest.mark.parametrize("name", ["fixed-dual-arm/carry", "two-arm-carry"])
+def test_the_constraint_jacobian_is_what_takes_gap_rates_from_velocities(name: str) -> None:
+    model = ControlModel(load(name))
+    joined = model.joined(frozenset(model.bed.grips))
+    assert joined is not None
+    J = ca.Function("J", [model.q], [model.constraint_jacobian(model.contacts_under(frozenset(model.bed.grips)))])
+    rng = np.random.default_rng(4)
+    q, u = rng.normal(size=model.q.numel()), rng.normal(size=model.n)
+    zero = np.zeros(joined.n_held)
+    np.testing.assert_allclose(np.array(J(q)) @ u, joined.errors(q, u, zero, zero)[1], atol=1e-12)
+
+
+def test_torques_of_a_fixed_arm_cost_nothing_while_it_holds_an_object() -> None:
+    model = ControlModel(load("fixed-dual-arm/carry"))
+    assert after_valves(model, frozenset(model.bed.grips)).n_instructions() < 30
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_joints_of_docked_vehicles_accelerate_as_demanded_whatever_the_valves_deliver(seed: int) -> None:
     model = ControlModel(load("two-flyers/docking"))
