@@ -36,4 +36,6 @@ def _measure(name: str) -> Result:
         result = compiled.rows(into=rows)
         taken, ticks = min(taken, time.process_time() - began), result[1].ticks if result else 0
     fast = ticks * period / taken
-    return Result(what, "simulated s/s", fast, None, f"{ticks / taken:.0f} ticks/s", f"at least {_GOAL:g}", fast >= _GOAL)
+    return Result(
+        what, "simulated s/s", fast, None, f"{ticks / taken:.0f} ticks/s", f"at least {_GOAL:g}", fast >= _GOAL
+    )

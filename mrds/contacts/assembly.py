@@ -148,13 +148,13 @@ class Assembly:
     @cached_property
     def loads(self) -> ca.Function:
         """(q, u, free force, constraint forces) -> wrench by E on P of each contact, at P in world axes; power."""
-        (q, u, _), level = self._state(), self.level
+        (q, u, _), level, kinematics = self._state(), self.level, Terms.KINEMATICS
         held = ca.SX.sym("F_c", level.n_held)
         outputs = [level.contact_wrenches(held), level.contact_power(held)]
-        function = self._level_function("loads_level", [level.free_force, held], outputs)
+        function = self._level_function("loads_level", [level.free_force, held], outputs, terms=kinematics)
         free_force = ca.MX.sym("F_u", level.n_free)
         force = ca.MX.sym("F_c", level.n_held)
-        inputs = self._level_inputs(self._modular(q, u))
+        inputs = self._level_inputs(self._modular(q, u, terms=kinematics), kinematics)
         return ca.Function("loads", [q, u, free_force, force], function.call([*inputs, free_force, force]))
 
     @cached_property
