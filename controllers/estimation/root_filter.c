@@ -1,52 +1,44 @@
 /* Floating roots from all their sensors: root_filter.py in C. */
 
 enum { POSE = 3, STEP = 6, ROOT_ROOM = 2 * ROOT_KEEP };
+/* Columns of a checkpoint, and of a measurement; both in the order of their times. */
+enum {
+    CHECKPOINT_T,
+    CHECKPOINT_STEP,
+    CHECKPOINT_X = CHECKPOINT_STEP + STEP,
+    CHECKPOINT_Z = CHECKPOINT_X + 2 * ROOT_N,
+    CHECKPOINT_P = CHECKPOINT_Z + ROOT_Z,
+    CHECKPOINT = CHECKPOINT_P + ROOT_P
+};
+enum { EVENT_T, EVENT_SENSOR, EVENT_VALUES, EVENT = EVENT_VALUES + ROOT_VALUES };
 
-static double *root_times(struct memory *m, int r) { return m->root_times + r * ROOT_ROOM; }
-static double *root_step(struct memory *m, int r, int j) { return m->root_steps + STEP * (r * ROOT_ROOM + j); }
-static double *root_x(struct memory *m, int r, int j) { return m->root_x + 2 * ROOT_N * (r * ROOT_ROOM + j); }
-static double *root_z(struct memory *m, int r, int j) { return m->root_z + ROOT_Z * (r * ROOT_ROOM + j); }
-static double *root_p(struct memory *m, int r, int j) { return m->root_p + ROOT_P * (r * ROOT_ROOM + j); }
-static double *root_event_t(struct memory *m, int r) { return m->root_event_t + r * ROOT_EVENTS; }
-static double *root_event_sensor(struct memory *m, int r) { return m->root_event_sensor + r * ROOT_EVENTS; }
-static double *root_event_values(struct memory *m, int r, int e)
+static double *root_checkpoint(struct memory *m, int r, int j)
 {
-    return m->root_event_values + ROOT_VALUES * (r * ROOT_EVENTS + e);
+    return m->root_checkpoints + CHECKPOINT * (r * ROOT_ROOM + j);
 }
+static double *root_event(struct memory *m, int r, int e) { return m->root_events + EVENT * (r * ROOT_EVENTS + e); }
 
-/* How many of n ascending numbers are below x: bisect_left. */
-static int root_count_below(const double *ascending, int n, double x)
+/* How many of n rows are before t, from the end, where t is; `or_at`: or at it. */
+static int root_count(const double *rows, int width, int n, double t, int or_at)
 {
-    int low = 0, high = n;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (ascending[middle] < x)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    while (n > 0 && !(rows[width * (n - 1)] < t || (or_at && rows[width * (n - 1)] == t)))
+        n--;
+    return n;
 }
 
 /* Move n measurements of a root from one place in their list to another. */
 static void root_move_events(struct memory *m, int r, int to, int from, int n)
 {
-    double *t = root_event_t(m, r), *sensor = root_event_sensor(m, r);
-    memmove(t + to, t + from, sizeof(double) * (size_t)n);
-    memmove(sensor + to, sensor + from, sizeof(double) * (size_t)n);
-    memmove(root_event_values(m, r, to), root_event_values(m, r, from), sizeof(double) * ROOT_VALUES * (size_t)n);
+    memmove(root_event(m, r, to), root_event(m, r, from), sizeof(double) * EVENT * (size_t)n);
 }
 
 /* Drop the older half of the checkpoints, and the measurements before the others. */
 static int root_forget(struct memory *m, int r)
 {
-    copy(root_times(m, r), root_times(m, r) + ROOT_KEEP, ROOT_KEEP);
-    copy(root_step(m, r, 0), root_step(m, r, ROOT_KEEP), STEP * ROOT_KEEP);
-    copy(root_x(m, r, 0), root_x(m, r, ROOT_KEEP), 2 * ROOT_N * ROOT_KEEP);
-    copy(root_z(m, r, 0), root_z(m, r, ROOT_KEEP), ROOT_Z * ROOT_KEEP);
-    copy(root_p(m, r, 0), root_p(m, r, ROOT_KEEP), ROOT_P * ROOT_KEEP);
+    int n = (int)m->root_n_events[r];
+    copy(root_checkpoint(m, r, 0), root_checkpoint(m, r, ROOT_KEEP), CHECKPOINT * ROOT_KEEP);
     m->root_valid[r] -= ROOT_KEEP;
-    int n = (int)m->root_n_events[r], old = count_up_to(root_event_t(m, r), n, root_times(m, r)[0]);
+    int old = root_count(root_event(m, r, 0), EVENT, n, root_checkpoint(m, r, 0)[CHECKPOINT_T], 1);
     root_move_events(m, r, 0, old, n - old);
     m->root_n_events[r] = n - old;
     return ROOT_KEEP;
@@ -63,9 +55,10 @@ static void root_push(const struct parameters *p, struct memory *m, const struct
             root_replay(p, m, ks, r, INFINITY);
         stored = root_forget(m, r);
     }
-    root_times(m, r)[stored] = t;
-    copy(root_step(m, r, stored), step, STEP);
-    copy(root_x(m, r, stored), x, 2 * ROOT_N);
+    double *checkpoint = root_checkpoint(m, r, stored);
+    checkpoint[CHECKPOINT_T] = t;
+    copy(checkpoint + CHECKPOINT_STEP, step, STEP);
+    copy(checkpoint + CHECKPOINT_X, x, 2 * ROOT_N);
     m->root_stored[r] = stored + 1;
 }
 
@@ -95,19 +88,19 @@ static const double *root_reported(const struct memory *m, const double *x, doub
 static void root_start(const struct parameters *p, struct memory *m, const struct kernels *ks, int r, int sensor,
                        double t, const double *frame, const double *x)
 {
-    double variance[ROOT_VALUES], rest[STEP] = {0}, reported[2 * ROOT_N + 1];
+    double variance[ROOT_VALUES], rest[STEP] = {0}, reported[2 * ROOT_N + 1], *first = root_checkpoint(m, r, 0);
     const struct kernel *k = &ks->root_starter[sensor];
     x = root_reported(m, x, reported);
     k->arg[0] = x, k->arg[1] = frame + FRAME_VALUES;
     k->arg[2] = root_variance_of(p, sensor, frame + FRAME_VALUES, variance), k->arg[3] = p->root_heading + r;
-    k->res[0] = root_z(m, r, 0), k->res[1] = root_p(m, r, 0);
+    k->res[0] = first + CHECKPOINT_Z, k->res[1] = first + CHECKPOINT_P;
     evaluate(k);
     m->root_exposed[sensor] = frame[FRAME_T];
     m->root_started[r] = m->root_stored[r] = m->root_used[r] = 1;
     m->root_refused[r] = 0;
     m->root_refused_at[r] = INFINITY;
-    root_times(m, r)[0] = frame[FRAME_T];
-    copy(root_x(m, r, 0), x, 2 * ROOT_N);
+    first[CHECKPOINT_T] = frame[FRAME_T];
+    copy(first + CHECKPOINT_X, x, 2 * ROOT_N);
     m->root_valid[r] = m->root_n_events[r] = 0;
     root_push(p, m, ks, r, t, rest, x);
 }
@@ -123,21 +116,22 @@ static void root_take(const struct parameters *p, struct memory *m, const struct
     double sum = 0, exposed = frame[FRAME_T];
     for (int i = 0; i < size; i++)
         sum += frame[FRAME_VALUES + i];
-    if (exposed > t || !isfinite(sum))
+    if (!(exposed <= t) || !isfinite(sum))
         return;
     if (!m->root_started[r]) {
         if (ROOT_STARTS[sensor])
             root_start(p, m, ks, r, sensor, t, frame, x);
         return;
     }
-    int before = root_count_below(root_times(m, r), (int)m->root_stored[r], exposed) - 1;
+    int before = root_count(root_checkpoint(m, r, 0), CHECKPOINT, (int)m->root_stored[r], exposed, 0) - 1;
     if (before < 0 || exposed <= m->root_exposed[sensor])
         return;
-    int n = (int)m->root_n_events[r], at = count_up_to(root_event_t(m, r), n, exposed);
+    int n = (int)m->root_n_events[r], at = root_count(root_event(m, r, 0), EVENT, n, exposed, 1);
     root_move_events(m, r, at + 1, at, n - at);
-    root_event_t(m, r)[at] = exposed;
-    root_event_sensor(m, r)[at] = -1.0 - (sensor - ROOT_SENSOR_FIRST[r]); /* not judged yet */
-    copy(root_event_values(m, r, at), frame + FRAME_VALUES, size);
+    double *event = root_event(m, r, at);
+    event[EVENT_T] = exposed;
+    event[EVENT_SENSOR] = -1.0 - (sensor - ROOT_SENSOR_FIRST[r]); /* not judged yet */
+    copy(event + EVENT_VALUES, frame + FRAME_VALUES, size);
     m->root_n_events[r] = n + 1;
     if (before < m->root_valid[r])
         m->root_valid[r] = before;
@@ -145,36 +139,40 @@ static void root_take(const struct parameters *p, struct memory *m, const struct
 
 /* z and P, here and there: a function must not write what it reads. */
 struct root_state {
-    double z[2][ROOT_Z], p[2][ROOT_P];
-    int now;
+    double z[2][ROOT_Z + ROOT_P], *now, *next;
 };
+
+static void root_swap(struct root_state *s)
+{
+    double *now = s->now;
+    s->now = s->next, s->next = now;
+}
 
 static void root_propagate(const struct kernels *ks, int r, struct root_state *s, const double *numbers)
 {
     const struct kernel *k = &ks->root_propagation[r];
-    k->arg[0] = s->z[s->now], k->arg[1] = s->p[s->now], k->arg[2] = numbers;
-    k->res[0] = s->z[!s->now], k->res[1] = s->p[!s->now];
+    k->arg[0] = s->now, k->arg[1] = s->now + ROOT_Z, k->arg[2] = numbers;
+    k->res[0] = s->next, k->res[1] = s->next + ROOT_Z;
     evaluate(k);
-    s->now = !s->now;
+    root_swap(s);
 }
 
 /* Measurement update by measurement e, unless it is new and beyond the gate: then it is dropped. The next one. */
 static int root_judge(const struct parameters *p, struct memory *m, const struct kernels *ks, int r, int e,
-                      struct root_state *s, int j, double gate)
+                      struct root_state *s, const double *checkpoint, double gate)
 {
-    int code = (int)root_event_sensor(m, r)[e], is_new = code < 0, local = is_new ? -1 - code : code;
+    double *event = root_event(m, r, e), exposed = event[EVENT_T], *values = event + EVENT_VALUES;
+    int code = (int)event[EVENT_SENSOR], is_new = code < 0, local = is_new ? -1 - code : code;
     int sensor = ROOT_SENSOR_FIRST[r] + local, rows = ROOT_SENSOR_ROWS[sensor];
     double variance[ROOT_VALUES], sigmas[ROOT_VALUES], within, limit = is_new ? gate : INFINITY;
-    const double *values = root_event_values(m, r, e);
     const struct kernel *k = &ks->root_update[sensor];
-    double since = root_event_t(m, r)[e] - root_times(m, r)[j];
-    k->arg[0] = s->z[s->now], k->arg[1] = s->p[s->now], k->arg[2] = root_x(m, r, j), k->arg[3] = &since;
-    k->arg[4] = root_step(m, r, j), k->arg[5] = m->kalman_deviation, k->arg[6] = values;
+    double since = exposed - checkpoint[CHECKPOINT_T];
+    k->arg[0] = s->now, k->arg[1] = s->now + ROOT_Z, k->arg[2] = checkpoint + CHECKPOINT_X, k->arg[3] = &since;
+    k->arg[4] = checkpoint + CHECKPOINT_STEP, k->arg[5] = m->kalman_deviation, k->arg[6] = values;
     k->arg[7] = root_variance_of(p, sensor, values, variance), k->arg[8] = &limit;
-    k->res[0] = s->z[!s->now], k->res[1] = s->p[!s->now], k->res[2] = sigmas, k->res[3] = &within;
+    k->res[0] = s->next, k->res[1] = s->next + ROOT_Z, k->res[2] = sigmas, k->res[3] = &within;
     evaluate(k);
     if (is_new) {
-        double exposed = root_event_t(m, r)[e];
         copy(m->root_innovation + ROOT_VALUES * sensor, sigmas, rows);
         if (ROOT_STARTS[sensor] && within) {
             m->root_used[r] += 1.0;
@@ -193,40 +191,39 @@ static int root_judge(const struct parameters *p, struct memory *m, const struct
                 m->root_exposed[sensor] = exposed;
             return e;
         }
-        root_event_sensor(m, r)[e] = local;
+        event[EVENT_SENSOR] = local;
         m->root_exposed[sensor] = exposed;
     }
-    s->now = !s->now;
+    root_swap(s);
     return e + 1;
 }
 
 static void root_replay(const struct parameters *p, struct memory *m, const struct kernels *ks, int r, double gate)
 {
     int valid = (int)m->root_valid[r], stored = (int)m->root_stored[r];
-    const double *times = root_times(m, r), *event_t = root_event_t(m, r);
-    struct root_state s = {.now = 0};
-    copy(s.z[0], root_z(m, r, valid), ROOT_N_Z[r]);
-    copy(s.p[0], root_p(m, r, valid), ROOT_N_P[r]);
-    int e = count_up_to(event_t, (int)m->root_n_events[r], times[valid]);
+    double *checkpoint = root_checkpoint(m, r, valid), at = checkpoint[CHECKPOINT_T];
+    struct root_state s = {.now = s.z[0], .next = s.z[1]};
+    copy(s.now, checkpoint + CHECKPOINT_Z, ROOT_Z + ROOT_P);
+    int e = root_count(root_event(m, r, 0), EVENT, (int)m->root_n_events[r], at, 1);
     for (int j = valid + 1; j < stored; j++) {
-        const double *step = root_step(m, r, j);
-        double at = times[j - 1], numbers[1 + STEP] = {0, step[0], step[1], step[2]};
-        int is_whole = 0;
-        while (e < (int)m->root_n_events[r] && event_t[e] <= times[j]) {
-            if ((is_whole = event_t[e] == times[j]))
-                break;
-            numbers[0] = event_t[e] - at;
-            at = event_t[e];
-            root_propagate(ks, r, &s, numbers);
-            e = root_judge(p, m, ks, r, e, &s, j, gate);
+        checkpoint = root_checkpoint(m, r, j);
+        const double t = checkpoint[CHECKPOINT_T], *step = checkpoint + CHECKPOINT_STEP;
+        double numbers[1 + STEP] = {0, step[0], step[1], step[2]};
+        /* Up to each measurement, and to the end, where the rate jumps before what was measured then. */
+        for (int has_ended = 0, is_event = 1; is_event || !has_ended;) {
+            is_event = e < (int)m->root_n_events[r] && root_event(m, r, e)[EVENT_T] <= t;
+            double to = is_event ? root_event(m, r, e)[EVENT_T] : t;
+            if (!has_ended) {
+                if ((has_ended = to == t))
+                    copy(numbers + 1 + POSE, step + POSE, POSE);
+                numbers[0] = to - at;
+                at = to;
+                root_propagate(ks, r, &s, numbers);
+            }
+            if (is_event)
+                e = root_judge(p, m, ks, r, e, &s, checkpoint, gate);
         }
-        numbers[0] = times[j] - at;
-        copy(numbers + 1 + POSE, step + POSE, POSE);
-        root_propagate(ks, r, &s, numbers);
-        while (is_whole && e < (int)m->root_n_events[r] && event_t[e] <= times[j])
-            e = root_judge(p, m, ks, r, e, &s, j, gate);
-        copy(root_z(m, r, j), s.z[s.now], ROOT_N_Z[r]);
-        copy(root_p(m, r, j), s.p[s.now], ROOT_N_P[r]);
+        copy(checkpoint + CHECKPOINT_Z, s.now, ROOT_Z + ROOT_P);
     }
     m->root_valid[r] = stored - 1;
 }
@@ -244,7 +241,7 @@ static void root_finish(const struct parameters *p, struct memory *m, const stru
             m->root_opened[r] = 1;
         }
         int last = (int)m->root_stored[r] - 1, at = ROOT_FIRST[r];
-        const double *z = root_z(m, r, last), *variances = root_p(m, r, last);
+        const double *z = root_checkpoint(m, r, last) + CHECKPOINT_Z, *variances = z + ROOT_Z;
         const double *offset = z + ROOT_N_Z[r] - (ROOT_OFFSET_FIRST[r + 1] - ROOT_OFFSET_FIRST[r]);
         for (int i = ROOT_OFFSET_FIRST[r]; i < ROOT_OFFSET_FIRST[r + 1]; i++, offset++) {
             int joint = ROOT_OFFSET_JOINT[i];
@@ -272,7 +269,7 @@ static void root_biases(struct memory *m, double *biases)
 {
     for (int r = 0; r < ROOTS; r++) {
         int last = (int)m->root_stored[r] - 1, n = ROOT_N_Z[r] - ROOT_FIRST_BIAS[r];
-        copy(biases, root_z(m, r, last > 0 ? last : 0) + ROOT_FIRST_BIAS[r], n);
+        copy(biases, root_checkpoint(m, r, last > 0 ? last : 0) + CHECKPOINT_Z + ROOT_FIRST_BIAS[r], n);
         biases += n;
     }
 }

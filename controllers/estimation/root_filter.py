@@ -39,6 +39,7 @@ a second covariance, propagated with that density under the gains of the first (
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from itertools import accumulate
@@ -375,13 +376,16 @@ class RootMemory:
         self.most_events = room * max((len(k.root.sensors) for k in roots), default=1) + 1
         #: whether a pose has arrived; how many checkpoints there are, and the last one that is valid
         self.started, self.stored, self.valid = np.zeros(r), np.zeros(r), np.zeros(r)
-        self.times, self.steps = np.zeros((r, room)), np.zeros((r, room, STEP))
-        #: state of the model, z and P at each checkpoint
-        self.x, self.z, self.P = np.zeros((r, room, 2 * n)), np.zeros((r, room, n_z)), np.zeros((r, room, n_p))
-        #: measurements in the order of their times
-        self.n_events, self.event_t = np.zeros(r), np.zeros((r, self.most_events))
-        self.event_sensor = np.zeros((r, self.most_events))
-        self.event_values = np.zeros((r, self.most_events, self.most_values))
+        #: at each checkpoint its time, the step to it, the state of the model, z and P
+        columns = np.cumsum([0, 1, STEP, 2 * n, n_z, n_p])
+        self.checkpoints = np.zeros((r, room, columns[-1]))
+        times, self.steps, self.x, self.z, self.P = (
+            self.checkpoints[:, :, first:last] for first, last in itertools.pairwise(columns)
+        )
+        self.times = times[:, :, 0]
+        #: measurements in the order of their times: time, sensor, values
+        self.n_events, self.events = np.zeros(r), np.zeros((r, self.most_events, 2 + self.most_values))
+        self.event_t = self.events[:, :, 0]
         #: before the estimate has settled: frames of the pose that were used and refused, and whether the gate is open
         self.used, self.refused, self.opened = np.zeros(r), np.zeros(r), np.zeros(r)
         #: time of the first frame of the pose that was refused since the last one that was used
@@ -394,7 +398,8 @@ class RootMemory:
 
     def arrays(self) -> dict[str, Array]:
         """All of them, as they are called in C."""
-        return {f"root_{name.lower()}": value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        blocks = ((name, value) for name, value in vars(self).items() if isinstance(value, np.ndarray))
+        return {f"root_{name}": value for name, value in blocks if value.base is None}  # others are columns of them
 
 
 class RootFilters:
@@ -462,7 +467,7 @@ class RootFilters:
         if not frame.number > memory.number[sensor] or (self.kernels[r].needs_joints[k] and not has_joints):
             return
         memory.number[sensor] = frame.number
-        if frame.t > t or not math.isfinite(frame.values.sum()):  # a sum is finite only if all its parts are
+        if not frame.t <= t or not math.isfinite(frame.values.sum()):  # a sum is finite only if all its parts are
             return  # the guard sees the sample too and names it
         if not memory.started[r]:
             if self.kernels[r].starts[k]:
@@ -474,15 +479,9 @@ class RootFilters:
             return  # older than the history, or than one before
         n = int(memory.n_events[r])
         at = int(np.searchsorted(memory.event_t[r, :n], frame.t, side="right"))
-        for events, value in (
-            (memory.event_t[r], frame.t),
-            (memory.event_sensor[r], -1.0 - k),  # not judged yet
-        ):
-            events[at + 1 : n + 1] = events[at:n].copy()
-            events[at] = value
-        values = memory.event_values[r]
-        values[at + 1 : n + 1] = values[at:n].copy()
-        values[at, : len(frame.values)] = frame.values
+        events = memory.events[r]
+        events[at + 1 : n + 1] = events[at:n].copy()
+        events[at, : 2 + len(frame.values)] = frame.t, -1.0 - k, *frame.values  # not judged yet
         memory.n_events[r] = n + 1
         memory.valid[r] = min(memory.valid[r], before)
 
@@ -576,13 +575,11 @@ class RootFilters:
     def _forget(self, r: int) -> int:
         """Drop the older half of the checkpoints, and the measurements before the others."""
         memory, keep = self.memory, self.memory.keep
-        for kept in (memory.times[r], memory.steps[r], memory.x[r], memory.z[r], memory.P[r]):
-            kept[:keep] = kept[keep:].copy()
+        memory.checkpoints[r, :keep] = memory.checkpoints[r, keep:].copy()
         memory.valid[r] -= keep
         n = int(memory.n_events[r])
         old = int(np.searchsorted(memory.event_t[r, :n], memory.times[r, 0], side="right"))
-        for events in (memory.event_t[r], memory.event_sensor[r], memory.event_values[r]):
-            events[: n - old] = events[old:n].copy()
+        memory.events[r, : n - old] = memory.events[r, old:n].copy()
         memory.n_events[r] = n - old
         return keep
 
@@ -590,24 +587,23 @@ class RootFilters:
         memory, kernels, n = self.memory, self.kernels[r], self._n
         valid = int(memory.valid[r])
         z, P = memory.z[r, valid, : kernels.n_z], memory.P[r, valid, : kernels.n_p]
-        times, steps = memory.times[r], memory.steps[r]
-        e = int(np.searchsorted(memory.event_t[r, : int(memory.n_events[r])], times[valid], side="right"))
+        at, steps = memory.times.item(r, valid), memory.steps[r]
+        e = int(np.searchsorted(memory.event_t[r, : int(memory.n_events[r])], at, side="right"))
         for j in range(valid + 1, int(memory.stored[r])):
-            at, numbers = times.item(j - 1), np.zeros(1 + STEP)
+            t, numbers, has_ended, is_event = memory.times.item(r, j), np.zeros(1 + STEP), False, True
             numbers[1 : 1 + POSE] = steps[j, :POSE]
-            is_whole = False
-            while e < int(memory.n_events[r]) and memory.event_t[r, e] <= times[j]:
-                exposed = memory.event_t.item(r, e)
-                is_whole = exposed == times[j]
-                if is_whole:
-                    break
-                numbers[0], at = exposed - at, exposed
-                z, P = self._propagated(kernels, z, P, numbers)
-                z, P, e = self._judged(r, e, j, z, P, deviation[:n], gate)
-            numbers[0], numbers[1 + POSE :] = times[j] - at, steps[j, POSE:]
-            z, P = self._propagated(kernels, z, P, numbers)
-            while is_whole and e < int(memory.n_events[r]) and memory.event_t[r, e] <= times[j]:
-                z, P, e = self._judged(r, e, j, z, P, deviation[:n], gate)
+            # Up to each measurement, and to the end, where the rate jumps before what was measured then.
+            while is_event or not has_ended:
+                is_event = e < int(memory.n_events[r]) and memory.event_t.item(r, e) <= t
+                to = memory.event_t.item(r, e) if is_event else t
+                if not has_ended:
+                    has_ended = to == t
+                    if has_ended:
+                        numbers[1 + POSE :] = steps[j, POSE:]
+                    numbers[0], at = to - at, to
+                    z, P = self._propagated(kernels, z, P, numbers)
+                if is_event:
+                    z, P, e = self._judged(r, e, j, z, P, deviation[:n], gate)
             memory.z[r, j, : kernels.n_z], memory.P[r, j, : kernels.n_p] = z, P
         memory.valid[r] = memory.stored[r] - 1
 
@@ -622,11 +618,11 @@ class RootFilters:
         """Measurement update by measurement e, in the step to checkpoint j, unless it is new and beyond the gate: then
         it is dropped."""
         memory, kernels = self.memory, self.kernels[r]
-        code = int(memory.event_sensor[r, e])
+        code = int(memory.events[r, e, 1])
         is_new = code < 0
         k = -1 - code if is_new else code
         sensor = self._first[r] + k
-        m, values = len(kernels.root.sensors[k].measurement.noise), memory.event_values[r, e]
+        m, values = len(kernels.root.sensors[k].measurement.noise), memory.events[r, e, 2:]
         limit = np.array([gate if is_new else math.inf])
         since, a = memory.event_t[r, e : e + 1] - memory.times[r, j], memory.steps[r, j, :POSE]
         variance = self._variance_of(sensor, values)
@@ -642,14 +638,13 @@ class RootFilters:
                 memory.refused[r] = memory.used[r] + 1.0 if lasts else memory.refused[r] + 1.0
             if not results[-1]:
                 n = int(memory.n_events[r])
-                for events in (memory.event_t[r], memory.event_sensor[r], memory.event_values[r]):
-                    events[e : n - 1] = events[e + 1 : n].copy()
+                memory.events[r, e : n - 1] = memory.events[r, e + 1 : n].copy()
                 memory.n_events[r] = n - 1
                 if self._redundant(kernels)[k]:
                     # Another one gives the pose; whether this one may be left out is judged by the guard, not its age.
                     memory.exposed[sensor] = exposed
                 return z, P, e
-            memory.event_sensor[r, e] = k
+            memory.events[r, e, 1] = k
             memory.exposed[sensor] = exposed
         return results[: kernels.n_z], results[kernels.n_z : kernels.n_z + kernels.n_p], e + 1
 
