@@ -32,7 +32,7 @@ from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
 from granite.controllers.planning.guesses import along_line
 from granite.controllers.planning.momentum import MomentumModel
-from granite.controllers.planning.problem import PathLimits, PathProblem, PathTask
+from granite.controllers.planning.problem import PathLimits, PathObstacles, PathProblem, PathTask
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.controllers.trajectories.leg import Leg
 from granite.rt.run_in_memory import simulate_in_memory
@@ -148,7 +148,7 @@ def planned_impulse() -> float:
     bed = load("free-flyer", {"simulation.table.ideal": True})
     model, start, end, duration = _move(bed)
     task = PathTask(start, end, (duration, duration), 1.0, 0.0, joint_weight=1e-4)
-    problem = PathProblem(MomentumModel(model), PathLimits(1.0, 3.0, 4.0), 200, 0, 0, [])
+    problem = PathProblem(MomentumModel(model), PathLimits(1.0, 3.0, 4.0), 200, PathObstacles())
     guess = along_line(problem.model, problem.nodes, start, end, duration)
     solution = problem.solve(task, np.zeros((0, 3)), np.zeros(problem.nodes + 1), guess)
     assert solution.holds, solution.status

@@ -11,6 +11,8 @@ of the mass matrix on the heading, taken about c instead of p.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import casadi as ca
 
 from granite.config.devices.thrusters import Thrusters
@@ -35,12 +37,12 @@ class MomentumModel:
 
     Attributes
     ----------
+    directions
+        Wrench of one newton of each thruster, in axes of the base.
     part
         Its coordinates among those of the model; `q` are its symbols.
-    rate
-        (state, controls) -> rate of the state; controls are thrusts, then joint accelerations.
     motion
-        (state, controls) -> its q, u and u'.
+        (state, controls) -> its q, u and u'; controls are thrusts, then joint accelerations.
     state
         (q, u) -> state.
     pose, twist
@@ -65,23 +67,63 @@ class MomentumModel:
         whole = ca.vertcat(q[:2] + arm, q[2], q[3:], M[:2, :] @ u / mass, spin, u[3:])
         self.state = ca.Function("state", [q, u], [whole])
 
-        n, x, controls = self.n_joints, ca.SX.sym("x", self.n), ca.SX.sym("controls", self.n_controls)
-        c, heading, angles, v, H, w = ca.vertsplit(x, [0, 2, 3, 3 + n, 5 + n, 6 + n, 6 + 2 * n])
-        turned = ca.vertcat(0, 0, heading, angles)
-        arm, inertia, joints = (ca.substitute(part, q, turned) for part in (arm, inertia, joints))
+        # Of the joint angles alone, in axes of the base.
+        straight = (ca.substitute(part, q[2], 0) for part in (arm, inertia, joints))
+        in_base = self._in_base = ca.Function("in_base", [q[3:]], [*straight])
+        self.directions = ca.DM(thruster_matrix(device, "planar"))
+
+        x, controls = ca.SX.sym("x", self.n), ca.SX.sym("controls", self.n_controls)
+        c, heading, angles, v, H, w = self._split(x)
         thrust, bending = ca.vertsplit(controls, [0, self.n_thrusters, self.n_controls])
-        wrench = ca.DM(thruster_matrix(device, "planar")) @ thrust
-        cosine, sine = ca.cos(heading), ca.sin(heading)
-        force = ca.vertcat(cosine * wrench[0] - sine * wrench[1], sine * wrench[0] + cosine * wrench[1])
-        moment = wrench[2] - arm[0] * force[1] + arm[1] * force[0]
+        arm, inertia, joints = in_base(angles)
+        wrench = self.directions @ thrust
+        push = (_turned(heading, wrench[:2]) + _table_force(bed, mass, v)) / mass
         turning = (H - joints @ w) / inertia
-        rate = ca.vertcat(v, turning, w, (force + _table_force(bed, mass, v)) / mass, moment, bending)
-        self.rate = ca.Function("rate", [x, controls], [rate])
+        rate = ca.vertcat(v, turning, w, push, _moment(wrench, arm), bending)
+        arm = _turned(heading, arm)
         pose = ca.vertcat(c - arm, heading, angles)
         twist = ca.jtimes(pose, x, rate)  # without the controls: they change velocities only
         self.motion = ca.Function("motion", [x, controls], [pose, twist, ca.jtimes(twist, x, rate)])
         self.pose = ca.Function("pose", [x], [pose])
         self.twist = ca.Function("twist", [x], [ca.substitute(twist, controls, ca.SX.zeros(self.n_controls))])
+
+    def step(self, x: ca.SX, before: ca.SX, after: ca.SX, h: ca.SX) -> ca.SX:
+        """The state after a time h in which wrench, in axes of the base, and joint accelerations are linear.
+
+        Each part follows from those before it: joints in closed form, then momentum, heading, and the mass centre, by
+        Simpson's rule where a rate does not depend on its own part, and by Runge-Kutta under drag. So derivatives are
+        those of a chain, a fraction of those of Runge-Kutta for all parts at once.
+        """
+        c, heading, angles, v, H, w = self._split(x)
+        (f, a), (f_end, a_end) = (ca.vertsplit(one, [0, 3, 3 + self.n_joints]) for one in (before, after))
+        w_middle, w_end = w + h / 8 * (3 * a + a_end), w + h / 2 * (a + a_end)
+        q_middle, q_end = angles + h / 2 * w + h**2 / 48 * (5 * a + a_end), angles + h * w + h**2 / 6 * (2 * a + a_end)
+        bodies = [self._in_base(q) for q in (angles, q_middle, q_end)]
+        wrenches = f, (f + f_end) / 2, f_end
+        moments = [_moment(wrench, arm) for wrench, (arm, _, _) in zip(wrenches, bodies, strict=True)]
+        spins = H, *_integrals(H, h, moments)
+        turns = zip(spins, bodies, (w, w_middle, w_end), strict=True)
+        headings = (
+            heading,
+            *_integrals(heading, h, [(spin - A @ rate) / inertia for spin, (_, inertia, A), rate in turns]),
+        )
+        pushes = [_turned(t, wrench[:2]) / self.mass for t, wrench in zip(headings, wrenches, strict=True)]
+
+        def slowed(velocity: ca.SX) -> ca.SX:
+            return _table_force(self.model.bed, self.mass, velocity) / self.mass
+
+        k1 = pushes[0] + slowed(v)
+        k2 = pushes[1] + slowed(v + h / 2 * k1)
+        k3 = pushes[1] + slowed(v + h / 2 * k2)
+        k4 = pushes[2] + slowed(v + h * k3)
+        c_end, v_end = c + h * v + h**2 / 6 * (k1 + k2 + k3), v + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        return ca.vertcat(c_end, headings[2], q_end, v_end, spins[2], w_end)
+
+    def _split(self, x: ca.SX) -> list[ca.SX]:
+        """Mass centre, heading, joint angles, velocity, angular momentum and joint rates."""
+        n = self.n_joints
+        parts: list[ca.SX] = ca.vertsplit(x, [0, 2, 3, 3 + n, 5 + n, 6 + n, 6 + 2 * n])
+        return parts
 
 
 def refuse_unplannable(bed: Testbed) -> None:
@@ -100,6 +142,22 @@ def refuse_unplannable(bed: Testbed) -> None:
         if is_true:
             expected = "free-flyers of rigid bodies in the plane"
             raise InputError(problem, key="behaviour.kind", value=bed.behaviour.kind, expected=expected)
+
+
+def _turned(heading: ca.SX, vector: ca.SX) -> ca.SX:
+    cosine, sine = ca.cos(heading), ca.sin(heading)
+    return ca.vertcat(cosine * vector[0] - sine * vector[1], sine * vector[0] + cosine * vector[1])
+
+
+def _moment(wrench: ca.SX, arm: ca.SX) -> ca.SX:
+    """About the mass centre, of a wrench about the base's origin; both in axes of the base."""
+    return wrench[2] - arm[0] * wrench[1] + arm[1] * wrench[0]
+
+
+def _integrals(start: ca.SX, h: ca.SX, rates: Sequence[ca.SX]) -> tuple[ca.SX, ca.SX]:
+    """At the middle and the end of a time, of the parabola through three rates."""
+    first, middle, last = rates
+    return start + h / 24 * (5 * first + 8 * middle - last), start + h / 6 * (first + 4 * middle + last)
 
 
 def _table_force(bed: Testbed, mass: float, v: ca.SX) -> ca.SX:

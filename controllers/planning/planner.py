@@ -1,8 +1,8 @@
 """Paths of least propellant or time: guesses, solves, and a check between the nodes.
 
 The line is tried first, then the way around zones on a grid, and that with a folded arm; of those that hold, the
-cheapest is taken. A path counts only when its samples, 50 ms apart or less, keep all limits: where they come too near
-to a zone, it is planned again with more margin.
+cheapest is taken. A path counts only when its samples, 50 ms apart or less, keep all limits. Brakes to rest must end
+clear of zones, too: they are a part of the programme where a path that was solved without them fails for one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite.config.convex import HalfPlane, half_planes
+from granite.config.convex import half_planes
 from granite.config.errors import InputError
 from granite.config.footprints import obstacles
 from granite.config.records import Array
@@ -23,7 +23,14 @@ from granite.controllers.model import ControlModel
 from granite.controllers.planning.guesses import along_line, around_zones, aside, base_radius
 from granite.controllers.planning.momentum import MomentumModel
 from granite.controllers.planning.moving_discs import MovingDiscs
-from granite.controllers.planning.problem import PathLimits, PathNodes, PathProblem, PathSolution, PathTask
+from granite.controllers.planning.problem import (
+    PathLimits,
+    PathNodes,
+    PathObstacles,
+    PathProblem,
+    PathSolution,
+    PathTask,
+)
 from granite.controllers.trajectories.sampled import SampledPath
 
 #: longest time between two samples [s]
@@ -81,23 +88,23 @@ class Planner:
         zones = [zone for zone in bed.safety.keep_out if zone.module is None]
         discs = [(*zone.disc.position_m, zone.disc.radius_m) for zone in zones if zone.disc]
         self._discs: Array = np.array(discs, dtype=float).reshape(-1, 3)
-        self._polygons = [half_planes(zone.polygon_m) for zone in zones if zone.polygon_m]
+        self._polygons = tuple(half_planes(zone.polygon_m) for zone in zones if zone.polygon_m)
         self._others, self._obstacles = MovingDiscs(model, others), MovingDiscs(model, [*obstacles(bed)])
         own, *theirs = (base_radius(bed, bed.module(name)) for name in (self._module, *others))
         self._offset = own + max(theirs, default=0.0) + 3 * bed.safety.clearance_m
-        self._clearance, self._of_problem = bed.safety.clearance_m, (model, self._module, limits, nodes)
+        self._clearance, self._whole_model, self._limits, self._nodes = bed.safety.clearance_m, model, limits, nodes
         unknown = {one.name for one in model.layout.modules} - {self._module, *others}
         self._moves, self._zones = MoveCheck(model), ZoneCheck(model, compiled=False, without=unknown)
 
-    @cached_property
-    def _problem(self) -> PathProblem:
+    def _problem(self, *, brakes: bool) -> PathProblem:
         """Built at its first use: start and goal are checked before."""
-        ahead = len(self._obstacles) * len(_AHEAD_S)
-        return _problem(*self._of_problem, len(self._discs) + len(self._others), ahead, self._polygons)
+        discs = len(self._discs), len(self._others), len(self._obstacles) * len(_AHEAD_S)
+        around = PathObstacles(*discs, self._polygons, brakes)
+        return _problem(self._whole_model, self._model, self._limits, self._nodes, around)
 
-    @property
+    @cached_property
     def _model(self) -> MomentumModel:
-        return self._problem.model
+        return MomentumModel(self._whole_model, self._module)
 
     def plan(
         self,
@@ -149,7 +156,7 @@ class Planner:
         return q, u, a
 
     def _guesses(self, task: PathTask, near: PathNodes | None) -> Iterator[tuple[str, PathNodes]]:
-        model, nodes, (least, most) = self._model, self._problem.nodes, task.duration_s
+        model, nodes, (least, most) = self._model, self._nodes, task.duration_s
         duration = least if least == most else min(max(self._usual(task), least), most)
         if near is not None:
             yield "near", near
@@ -166,9 +173,9 @@ class Planner:
     def _usual(self, task: PathTask) -> float:
         """A duration that is long enough: twice that of full thrust half of the way, and slow joints."""
         model = self._model
-        force = self._problem.limits.thrust_ratio * float(np.sort(model.thrust)[:2].sum())
+        force = self._limits.thrust_ratio * float(np.sort(model.thrust)[:2].sum())
         base = 4 * np.sqrt(float(np.hypot(*(task.goal - task.start)[:2])) * model.mass / force)
-        turns = np.abs(task.goal - task.start)[2:].max(initial=0.0) / self._problem.limits.joint_rate_rad_s
+        turns = np.abs(task.goal - task.start)[2:].max(initial=0.0) / self._limits.joint_rate_rad_s
         return float(max(base, 3 * turns, 2.0))
 
     def _distance(self, x: float, y: float) -> float:
@@ -179,7 +186,7 @@ class Planner:
     def _solved(self, task: PathTask, guess: PathNodes, name: str, around: SampledPath | None) -> Plan:
         discs = self._discs
         if around is not None and len(self._others):
-            times = np.linspace(0.0, task.duration_s[1], self._problem.nodes + 1)
+            times = np.linspace(0.0, task.duration_s[1], self._nodes + 1)
             motions = [around.at(t) for t in times]
             moving = [self._others.at([q for q, _, _ in motions], self._begins + times)]
             for ahead in _AHEAD_S:
@@ -187,14 +194,20 @@ class Planner:
                 moving.append(self._obstacles.at(poses, self._begins + ahead + times))
             discs = np.concatenate([np.broadcast_to(discs, (len(times), *discs.shape)), *moving], axis=1)
         # None at start and goal, which may be as near as the clearance.
-        nodes = np.arange(self._problem.nodes + 1)
-        more = np.clip(np.minimum(nodes, nodes[::-1]) / (_NEAR_ENDS * self._problem.nodes), 0.0, 1.0)
+        nodes = np.arange(self._nodes + 1)
+        more = np.clip(np.minimum(nodes, nodes[::-1]) / (_NEAR_ENDS * self._nodes), 0.0, 1.0) ** 2
+        still = bool(len(self._discs) or self._polygons)
+        # A path that nearly all brakes leave clear is found in half of the time without them.
+        tries = [(False, _MARGINS_M[0])] if still and name in ("near", "line") else []
         refusal = InputError("not tried")
-        for margin in _MARGINS_M:
-            solution = self._problem.solve(task, discs, self._clearance + margin * more, guess)
+        for brakes, margin in (*tries, *((still, margin) for margin in _MARGINS_M)):
+            solution = self._problem(brakes=brakes).solve(task, discs, self._clearance + margin * more, guess)
             if not solution.holds:
                 inside = f", {1e3 * solution.slack:.3g} mm too near" if solution.slack > 1e-4 else ""
-                raise InputError(f"{solution.status.replace('_', ' ').lower()}{inside}")
+                refusal = InputError(f"{solution.status.replace('_', ' ').lower()}{inside}")
+                if brakes or not still:
+                    break
+                continue
             path = self._sampled(task, solution)
             try:
                 self._refuse(path, around)
@@ -218,38 +231,32 @@ class Planner:
     def _sampled(self, task: PathTask, solution: PathSolution) -> SampledPath:
         """q, u and u' between the nodes, too."""
         (states, controls, duration), model = solution.nodes, self._model
-        h = duration / self._problem.nodes
+        h, step = duration / self._nodes, self._problem(brakes=False).step
         parts = max(1, int(np.ceil(h / _SAMPLE_S)))
         times, motions = [], []
-        for k in range(self._problem.nodes):
+        for k in range(self._nodes):
             x, before, change = states[:, k], controls[:, k], controls[:, k + 1] - controls[:, k]
             for i in range(parts):
                 now = before + change * i / parts
                 motions.append(np.array([np.array(part).ravel() for part in model.motion(x, now)]))
                 times.append((k + i / parts) * h)
-                x = np.array(self._problem.step(x, now, now + change / parts, h / parts)).ravel()
+                x = np.array(step(x, now, now + change / parts, h / parts)).ravel()
         motions.append(np.array([task.goal, np.zeros_like(task.goal), np.zeros_like(task.goal)]))
         return SampledPath(np.array([*times, duration]), np.array(motions))
 
 
 def _problem(
-    model: ControlModel,
-    module: str,
-    limits: PathLimits,
-    nodes: int,
-    discs: int,
-    ahead: int,
-    polygons: list[list[HalfPlane]],
+    whole: ControlModel, model: MomentumModel, limits: PathLimits, nodes: int, around: PathObstacles
 ) -> PathProblem:
     """The programme, kept for testbeds that differ in start, target and discs alone."""
-    bed = model.bed
+    bed = whole.bed
     kept = bed.safety.model_dump_json(exclude={"keep_out", "responses"}), bed.simulation.table.model_dump_json()
     parts = (part.model_dump_json() for part in (*bed.modules, *bed.actuators.values()))
-    key = (*kept, *parts, module, limits, nodes, discs, ahead, repr(polygons))
+    key = (*kept, *parts, model.module.name, limits, nodes, repr(around))
     if key not in _kept:
         if len(_kept) == _MOST_KEPT:
             del _kept[next(iter(_kept))]
-        _kept[key] = PathProblem(MomentumModel(model, module), limits, nodes, discs, ahead, polygons)
+        _kept[key] = PathProblem(model, limits, nodes, around)
     return _kept[key]
 
 

@@ -15,6 +15,7 @@ from granite.config.reasons import Reason
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours import planned as planned_module
 from granite.controllers.behaviours.planned import planned, with_plan
+from granite.controllers.behaviours.zone_check import ZoneCheck
 from granite.controllers.model import ControlModel
 from granite.controllers.planning.momentum import MomentumModel
 from granite.controllers.thrusters.geometry import thruster_matrix
@@ -45,6 +46,35 @@ def test_momentum_coordinates_have_the_motion_of_the_whole_model() -> None:
         (device,) = (momentum.model.bed.devices["thrusters"],)
         np.testing.assert_allclose(wrench, thruster_matrix(device, "planar") @ thrust, atol=1e-9)  # type: ignore[arg-type]
         np.testing.assert_allclose(a[3:], bending, atol=1e-12)
+
+
+def test_a_step_of_a_path_is_of_fourth_order() -> None:
+    model = MomentumModel(ControlModel(bed()))
+    x, a, b, h = ca.SX.sym("x", model.n), ca.SX.sym("a", 5), ca.SX.sym("b", 5), ca.SX.sym("h")
+    step, rng = ca.Function("step", [x, a, b, h], [model.step(x, a, b, h)]), np.random.default_rng(2)
+
+    def rate(motion: np.ndarray, controls: np.ndarray) -> np.ndarray:
+        _, u, a = model.motion(model.state(*np.split(motion, 2)), controls)
+        return np.array(ca.vertcat(u, a)).ravel()
+
+    for _ in range(3):
+        first, last = (np.array([*rng.uniform(0, 1, 8), *rng.normal(size=2) / 2]) for _ in range(2))
+        start = motion = 0.3 * rng.normal(size=10)
+        for i in range(100):  # Runge-Kutta of the coordinates themselves, 5 ms a step
+            before, middle, after = (first + (last - first) * (i + part) / 100 for part in (0.0, 0.5, 1.0))
+            k1 = rate(motion, before)
+            k2 = rate(motion + 0.0025 * k1, middle)
+            k3 = rate(motion + 0.0025 * k2, middle)
+            motion = motion + 0.005 / 6 * (k1 + 2 * k2 + 2 * k3 + rate(motion + 0.005 * k3, after))
+        exact, errors = np.array(model.state(*np.split(motion, 2))).ravel(), []
+        for parts in (1, 2):
+            reached = model.state(*np.split(start, 2))
+            for i in range(parts):
+                ends = (first + (last - first) * (i + part) / parts for part in (0, 1))
+                reached = step(reached, *(ca.vertcat(model.directions @ c[:8], c[8:]) for c in ends), 0.5 / parts)
+            errors.append(float(np.abs(np.array(reached).ravel() - exact).max()))
+        assert errors[0] < 2e-5
+        assert errors[1] < errors[0] / 8
 
 
 def test_a_planned_move_costs_less_than_a_trapezoid_and_no_less_than_any() -> None:
@@ -107,6 +137,24 @@ def test_a_plan_around_zones_keeps_its_clearance_between_nodes_and_when_it_is_fl
     assert log.summary is not None
     assert log.summary["ended"] == "completed", log.summary["text"]
     assert np.array(distances(log.rows[:, log.channels.columns("/truth", "q")].T)).min() >= 0.01
+
+
+@pytest.mark.slow
+def test_a_path_that_could_not_be_braked_is_planned_with_its_brakes() -> None:
+    """Among these discs no margin about the path alone is enough (problem 15 of `benchmarks planning`)."""
+    start, goal = (2.786, 1.378, 0.45, 0.645, -1.665), (0.646, 0.552, -1.573, -0.734, -1.806)
+    places = ((2.0701, 1.4873, 0.202), (0.4251, 1.3864, 0.143), (0.4143, 1.9128, 0.284))
+    zones = [{"name": f"disc{i}", "disc": {"position_m": [x, y], "radius_m": r}} for i, (x, y, r) in enumerate(places)]
+    target, initial = (dict(zip(TARGET, pose, strict=True)) for pose in (goal, start))
+    options = {"target": target, "duration_s": 30.0, "nodes": 60, "joint_rate_rad_s": 0.6}
+    testbed = bed(
+        {**options, "joint_acceleration_rad_s2": 0.5}, {"safety.keep_out": zones, "simulation.initial": initial}
+    )
+    plan = planned(testbed)
+    assert plan.impulse < 11.5
+    times = np.arange(0.0, 30.0, 0.02)
+    samples = [(t, *plan.path.at(t)[:2]) for t in times.tolist()]
+    ZoneCheck(ControlModel(testbed), compiled=False).refuse(samples, 0.65)
 
 
 def exchanging(**options: Any) -> Testbed:
