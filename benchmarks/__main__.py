@@ -20,6 +20,7 @@ ALL = {
     "flexible_arm": "flexible_arm",
     "closed_chain": "closed_chain",
     "force_distribution": "force_distribution",
+    "non_causal": "non_causal",
     "allocation": "allocation",
     "tick": "tick",
     "run_modes": "run_modes",
