@@ -30,6 +30,7 @@ SAYS = {
     "learned_policy": "best mean reward",
     "linearise": "Hz, damping ratio",
     "force_distribution": "OPTIMAL: squeeze 2.4",
+    "centroid_histogram": "agrees",
     "read_log": "replays to the bit: True",
 }
 
