@@ -23,6 +23,7 @@ import numpy as np
 from benchmarks.result import Result
 from granite.config.errors import InputError
 from granite.logs.log import read_log
+from tests.support.waiting import is_alive
 
 #: what is promised: rows older than this are in the log, whoever is killed [s]
 PROMISE_S = 1.0
@@ -122,7 +123,7 @@ def kill_once(kill: Kill, mode: str, after_s: float, folder: Path) -> KillOutcom
                 time.sleep(0.3)
                 loop.send_signal(TERM)
             loop.wait(_LIMIT_S)
-            _wait(lambda: not _runs(recorder))
+            _wait(lambda: not is_alive(recorder))
         finally:
             loop.kill()
     try:
@@ -158,13 +159,6 @@ def measure() -> Iterator[Result]:
             worst, right = max(each.loss_s for each in of), all(map(is_right, of))
             name = f"{len(of)} kills of {victims}, {mode} time, largest loss"
             yield Result(name, "s", worst, None, "", f"at most {PROMISE_S:g} s, log as promised", right)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def _wait(condition: Callable[[], object]) -> None:

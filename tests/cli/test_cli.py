@@ -28,7 +28,7 @@ from granite.rt.checks import doctor
 from granite.rt.checks.preflight_checks import CheckResult
 from granite.rt.replay import COMPARED
 from granite.rt.run import simulate
-from tests.support.command_line import Said, left_in
+from tests.support.command_line import Said, left_in, sentence_of
 from tests.support.command_line import granite as granite
 from tests.support.unhurried import OPTIONS
 from tests.support.waiting import until
@@ -45,14 +45,6 @@ def recorded(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("recorded") / "run.mcap"
     simulate(load("free-flyer", ["loop.duration_s=1.5"]), path)
     return path
-
-
-def assert_one_sentence(said: Said, code: int = BAD_INPUT) -> str:
-    assert said.code == code, said
-    assert re.fullmatch(r"granite: [^\n]*[^\n.]\n", said.err), said.err
-    assert "Traceback" not in said.err
-    assert said.err.isascii()
-    return said.err
 
 
 # What is offered.
@@ -141,7 +133,7 @@ def test_runs_started_together_take_different_names(granite):
 def test_a_log_is_replaced_only_on_request(granite, tmp_path):
     assert granite("sim", "free-flyer", *SHORT, "--out", "a.mcap").code == 0
     before = (tmp_path / "a.mcap").read_bytes()
-    assert "a.mcap' exists: expected a new name, or --overwrite" in assert_one_sentence(
+    assert "a.mcap' exists: expected a new name, or --overwrite" in sentence_of(
         granite("sim", "free-flyer", *SHORT, "--out", "a.mcap")
     )
     assert (tmp_path / "a.mcap").read_bytes() == before
@@ -230,7 +222,7 @@ def test_a_bad_file_is_refused_with_file_key_value_and_what_was_expected(granite
     assert slip.right in PRESET
     (tmp_path / "mine.toml").write_text(PRESET.replace(slip.right, slip.wrong, 1))
     said = granite("sim", "mine.toml", *SHORT)
-    sentence = assert_one_sentence(said)
+    sentence = sentence_of(said)
     assert sentence.startswith("granite: mine.toml")
     for part in slip.said:
         assert part in sentence
@@ -326,7 +318,7 @@ def test_what_is_typed_wrongly_is_answered_in_one_sentence(granite, tmp_path, cl
     for name, content in clutter.items():
         (tmp_path / name).mkdir() if content is None else (tmp_path / name).write_bytes(content)
     said = granite(*arguments)
-    sentence = assert_one_sentence(said)
+    sentence = sentence_of(said)
     for part in parts:
         assert part in sentence
     assert said.out == ""
@@ -337,7 +329,7 @@ def test_what_is_typed_wrongly_is_answered_in_one_sentence(granite, tmp_path, cl
 
 def test_a_folder_for_logs_that_can_not_be_made_is_reported(granite, tmp_path):
     (tmp_path / "runs").write_text("a file")
-    assert "log 'runs' can't be written" in assert_one_sentence(granite("sim", "free-flyer", *SHORT))
+    assert "log 'runs' can't be written" in sentence_of(granite("sim", "free-flyer", *SHORT))
 
 
 # The other ways to end.
@@ -348,7 +340,7 @@ def test_the_guard_ends_a_run_with_code_3(granite):
     said = granite(
         "sim", "free-flyer", "--set", limit, "--set", "behaviour.check_moves=false", "--out", "a.mcap", "--json"
     )
-    sentence = assert_one_sentence(said, STOPPED)
+    sentence = sentence_of(said, STOPPED)
     assert "last: a base left the area of safety.table_m: base_x was 1.00" in sentence
     assert sentence.endswith(" m, limit 1.001 m\n")
     assert said.json["ended"] == "table_edge"
@@ -408,14 +400,14 @@ def test_an_exception_in_a_law_of_ones_own_is_named_with_its_line_and_has_a_code
     file = tmp_path / "laws.py"
     file.write_text(OWN_LAWS)
     answer = granite("sim", "free-flyer", "--set", f"controller.law=laws.py:{law}", "--out", "a.mcap")
-    assert said.format(file) in assert_one_sentence(answer, OWN_CODE)
+    assert said.format(file) in sentence_of(answer, OWN_CODE)
     assert "in your law, laws.py:" in " ".join(granite("info", "a.mcap").out.split())
 
 
 def test_a_part_that_fails_while_it_is_built_is_refused_with_its_line(granite, tmp_path):
     (tmp_path / "laws.py").write_text(OWN_LAWS)
     said = granite("sim", "free-flyer", "--set", "controller.law=laws.py:Unbuilt", "--out", "a.mcap")
-    assert "no attribute 'inverse_of_all' (at laws.py:29)" in assert_one_sentence(said, BAD_INPUT)
+    assert "no attribute 'inverse_of_all' (at laws.py:29)" in sentence_of(said, BAD_INPUT)
 
 
 def test_a_fault_inside_ends_a_run_with_code_1_and_leaves_its_traceback_in_the_log(granite, monkeypatch):
@@ -429,7 +421,7 @@ def test_a_fault_inside_ends_a_run_with_code_1_and_leaves_its_traceback_in_the_l
     monkeypatch.setattr(KalmanEstimator, "estimate", broken)
     monkeypatch.delattr(KalmanEstimator, "compiled_form")
     said = granite("sim", "free-flyer", "--out", "a.mcap")
-    sentence = assert_one_sentence(said, FAULT)
+    sentence = sentence_of(said, FAULT)
     assert "internal fault, RuntimeError: no more estimates" in sentence
     assert "granite info a.mcap shows the traceback" in sentence
     log = read_log("a.mcap")
@@ -449,14 +441,14 @@ def test_a_fault_in_the_first_tick_is_reported_too(granite, monkeypatch):
     monkeypatch.delattr(KalmanEstimator, "compiled_form")
     for as_json in ((), ("--json",)):
         said = granite("sim", "free-flyer", *SHORT, *as_json)
-        assert "ZeroDivisionError" in assert_one_sentence(said, FAULT)
+        assert "ZeroDivisionError" in sentence_of(said, FAULT)
     assert said.json["ended"] == "fault"
 
 
 def test_a_log_that_is_not_whole_is_a_fault_even_if_the_run_was_good(granite, monkeypatch):
     lost = {"ended": "completed", "text": "the run reached its end", "ended_at_s": 1.0, "log_failure": "disk full"}
     monkeypatch.setattr("granite.rt.run.simulate", lambda *_, **__: lost)
-    assert "disk full" in assert_one_sentence(granite("sim", "free-flyer"), FAULT)
+    assert "disk full" in sentence_of(granite("sim", "free-flyer"), FAULT)
 
 
 def test_a_bug_while_building_is_one_sentence_with_its_line_and_leaves_no_log(granite, monkeypatch, tmp_path):
@@ -464,7 +456,7 @@ def test_a_bug_while_building_is_one_sentence_with_its_line_and_leaves_no_log(gr
         raise RuntimeError("a bug")
 
     monkeypatch.setattr("granite.rt.run.simulate", broken)
-    said = assert_one_sentence(granite("sim", "free-flyer"))
+    said = sentence_of(granite("sim", "free-flyer"))
     assert re.search(r"free-flyer: it can't be prepared, RuntimeError: a bug \(at test_cli\.py:\d+\)", said)
     assert left_in(tmp_path) == []
 
@@ -475,7 +467,7 @@ def test_a_signal_before_the_loop_ends_with_code_3_and_leaves_nothing(granite, m
         signal.signal(number, signal.default_int_handler)
     before = signal.getsignal(number)
     monkeypatch.setattr("granite.rt.run.simulate", lambda *_, **__: os.kill(os.getpid(), number))
-    assert "operator" in assert_one_sentence(granite("sim", "free-flyer"), STOPPED)
+    assert "operator" in sentence_of(granite("sim", "free-flyer"), STOPPED)
     assert left_in(tmp_path) == []
     assert signal.getsignal(number) is before
 
@@ -530,7 +522,7 @@ def test_a_log_that_is_cut_is_replayed_up_to_the_cut(granite, recorded, tmp_path
     file.close()
     path.write_bytes(path.read_bytes()[: (sizes[1] + sizes[2]) // 2])
     said = granite("replay", "cut.mcap")
-    assert "is cut off or damaged" in assert_one_sentence(said, FAULT)
+    assert "is cut off or damaged" in sentence_of(said, FAULT)
     compared = sum(topic.stop - topic.start for topic in log.channels.topics if topic.name in COMPARED)
     assert said.out.splitlines() == [
         f"identical to the bit: 200 ticks, {200 * compared} values",
@@ -587,7 +579,7 @@ main()
 
 def test_ctrl_c_while_the_command_is_imported_ends_with_code_3_and_no_traceback():
     done = subprocess.run([sys.executable, "-c", _WHILE_IMPORTING], capture_output=True, text=True, check=False)
-    assert "operator" in assert_one_sentence(Said(done.returncode, done.stdout, done.stderr), STOPPED)
+    assert "operator" in sentence_of(Said(done.returncode, done.stdout, done.stderr), STOPPED)
 
 
 @pytest.mark.slow
@@ -616,7 +608,7 @@ def test_a_running_loop_is_ended_by_signals_and_leaves_a_whole_log(tmp_path):
             process.kill()
     for number in (signal.SIGINT, signal.SIGTERM):
         ended = said[number]._replace(code=started[number].returncode)
-        assert "operator_stop: the operator stopped the run" in assert_one_sentence(ended, STOPPED)
+        assert "operator_stop: the operator stopped the run" in sentence_of(ended, STOPPED)
         assert ended.json["ended"] == "operator_stop"
     assert started[signal.SIGKILL].returncode == -signal.SIGKILL
     ends = {signal.SIGINT: "operator_stop", signal.SIGTERM: "operator_stop", signal.SIGKILL: "loop_died"}
@@ -639,16 +631,14 @@ def is_whole(path: Path) -> bool:
 def test_one_failed_check_before_a_run_is_one_check(granite, monkeypatch, failed, said):
     results = [CheckResult("a", "b", False, "c")] * failed
     monkeypatch.setattr("granite.rt.checks.preflight.preflight", lambda *_: results)
-    assert f"nothing was armed, {said}" in assert_one_sentence(
+    assert f"nothing was armed, {said}" in sentence_of(
         granite("run", "free-flyer", "--simulate", ",".join(load("free-flyer").devices)), STOPPED
     )
 
 
 def test_a_device_without_a_driver_is_refused_with_the_option_that_simulates_it(granite):
-    alone = assert_one_sentence(granite("test-device", "free-flyer", "vision"))
+    alone = sentence_of(granite("test-device", "free-flyer", "vision"))
     assert "devices.vision.driver is missing, expected the driver of the real device, or --simulate vision\n" in alone
-    beside = assert_one_sentence(
-        granite("run", "free-flyer", "--check", "--simulate", "joint_sensors,vision,thrusters")
-    )
+    beside = sentence_of(granite("run", "free-flyer", "--check", "--simulate", "joint_sensors,vision,thrusters"))
     assert "devices.motors.driver is missing" in beside
     assert beside.endswith("or --simulate joint_sensors,vision,thrusters,motors\n")

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ from granite.drivers.qualisys import frame_of, quaternion_of
 from granite.drivers.vicon import quaternion_of as quaternion_of_angles
 from granite.rt.devices import build_subset
 from tests.support.mocap_servers import SERVERS, MocapServer, Poses, QtmServer, VrpnServer
+from tests.support.watched_sensor import WatchedSensor
 
 TICK_S = 0.005
 #: the server's clock is ahead of the loop's by this
@@ -39,7 +40,7 @@ def device_of(server: MocapServer, **options: object) -> PoseSensor:
     return device
 
 
-class WatchedBody:
+class WatchedBody(WatchedSensor):
     """A body that the device watches; time is that of the test."""
 
     def __init__(self, server: MocapServer, **options: object) -> None:
@@ -53,27 +54,11 @@ class WatchedBody:
             pass  # it waited since the stream began
         self.device.read(-TICK_S)
 
-    def seen(self) -> int:
-        counts = self.device.counts
-        return counts.received + counts.malformed + counts.other_body + counts.repeated
-
     def frame(self, t: float, poses: Poses, exposed: float) -> Frame:
         """The device's frame at tick t, after the server has sent one."""
         self.number += 1
         packet = self.server.frame(self.number, exposed + OFFSET_S, poses)
-        return self.after(t, packet)
-
-    def after(self, t: float, packet: bytes) -> Frame:
-        before = self.seen()
-        self.server.send(packet)
-        self.until(t, lambda: self.seen() > before)
-        return self.device.read(t)
-
-    def until(self, t: float, happened: Callable[[], bool]) -> None:
-        end = time.monotonic() + 30
-        while not happened():
-            assert time.monotonic() < end, "nothing arrived"
-            self.device.read(t)
+        return self.after(t, lambda: self.server.send(packet))
 
 
 @pytest.fixture(params=SERVERS, ids=lambda server: server.kind)
@@ -114,7 +99,7 @@ def test_a_body_that_is_not_seen_and_a_frame_again_give_no_new_frame(watched: Wa
     base = {"other": None, "base": (1.0, 2.0, 0.5)}
     first = watched.frame(0.0, base, -0.005)
     again = watched.server.frame(watched.number, -0.005 + OFFSET_S, base)
-    assert watched.after(TICK_S, again) is first
+    assert watched.after(TICK_S, lambda: watched.server.send(again)) is first
     assert watched.device.counts.repeated == 1
     if watched.server.kind != "vrpn":  # which sends nothing of a body that it does not see
         assert watched.frame(TICK_S, {"other": (0.0, 0.0, 0.0), "base": None}, 0.0) is first

@@ -17,22 +17,15 @@ from granite.rt.checks import doctor
 from granite.rt.checks.doctor import examine
 from tests.support.small_functions import cache as cache
 from tests.support.small_functions import make, needs_compiler, once, swung
+from tests.support.strangers import STRANGER, give_away
 from tests.support.waiting import until
 
 pytestmark = needs_compiler
-STRANGER = 12345
 
 
 @pytest.fixture(autouse=True)
 def _warn_again() -> None:
     code_cache.warn.cache_clear()
-
-
-def give_away(path: Path) -> None:
-    """To another user: root may do that, others see it done."""
-    if os.getuid() != 0:
-        pytest.skip("only root can give files away")
-    os.chown(path, STRANGER, STRANGER)
 
 
 def test_the_cache_is_private(cache: Path) -> None:

@@ -6,37 +6,19 @@ import pytest
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.sim.devices.vision import SimulatedVision
-from tests.support.prescribed import PrescribedMotion
+from tests.support.prescribed import new_frames, swaying, swaying_pose
 
 NO_NOISE = ["devices.vision.position_noise_m=0.0", "devices.vision.heading_noise_rad=0.0"]
 NO_JITTER = ["devices.vision.simulated.latency_jitter_s=0.0"]
 NO_DROPOUT = ["devices.vision.simulated.dropout_probability=0.0"]
 
 
-def pose(t):
-    return np.array([1.0 + 0.2 * math.sin(t), 0.8 + 0.1 * t, 0.5 * math.sin(0.7 * t)])
-
-
-def velocity(t):
-    return np.array([0.2 * math.cos(t), 0.1, 0.35 * math.cos(0.7 * t)])
-
-
 def camera(overrides, seed=0):
-    bed = load("free-flyer", overrides=list(overrides))
-    plant = PrescribedMotion(
-        bed, lambda t: np.append(pose(t), [0.0, 0.0]), lambda t: np.append(velocity(t), [0.0, 0.0])
-    )
-    return SimulatedVision(bed.devices["vision"], plant, np.random.default_rng(seed))
+    return swaying("free-flyer", list(overrides), SimulatedVision, seed)
 
 
-def frames(device, duration, period=0.001):
-    """(time of reading, frame) for every new frame."""
-    pairs = []
-    for k in range(round(duration / period)):
-        frame = device.read(k * period)
-        if frame.number and (not pairs or frame.number != pairs[-1][1].number):
-            pairs.append((k * period, frame))
-    return pairs
+def frames(sensor, duration, period=0.001):
+    return new_frames(sensor, duration, period)
 
 
 def test_a_picture_shows_the_pose_at_its_exposure():
@@ -44,7 +26,7 @@ def test_a_picture_shows_the_pose_at_its_exposure():
     assert len(arrivals) > 170
     for k, (_, frame) in enumerate(arrivals):
         assert frame.t == pytest.approx(k / 60.0, abs=1e-12)
-        np.testing.assert_allclose(frame.values, pose(frame.t), atol=1e-6)  # 500 times below the noise
+        np.testing.assert_allclose(frame.values, swaying_pose(frame.t), atol=1e-6)  # 500 times below the noise
 
 
 def test_a_picture_arrives_its_latency_after_the_exposure():
@@ -89,14 +71,14 @@ def test_no_picture_comes_when_all_are_lost():
 
 def test_noise_has_the_deviation_of_the_data_sheet():
     arrivals = frames(camera(NO_DROPOUT), 40.0, 0.005)
-    error = np.array([frame.values - pose(frame.t) for _, frame in arrivals])
+    error = np.array([frame.values - swaying_pose(frame.t) for _, frame in arrivals])
     np.testing.assert_allclose(error.std(axis=0), [5e-4, 5e-4, 1e-3], rtol=0.06)
     np.testing.assert_allclose(error.mean(axis=0), 0.0, atol=1e-4)
 
 
 def test_heavy_tails_keep_the_deviation_and_have_the_kurtosis_of_students_t():
     arrivals = frames(camera([*NO_DROPOUT, "devices.vision.simulated.tail_freedom=9"]), 150.0, 0.005)
-    error = np.array([frame.values - pose(frame.t) for _, frame in arrivals]) / [5e-4, 5e-4, 1e-3]
+    error = np.array([frame.values - swaying_pose(frame.t) for _, frame in arrivals]) / [5e-4, 5e-4, 1e-3]
     np.testing.assert_allclose(error.std(axis=0), 1.0, rtol=0.04)
     # Of t with n degrees of freedom: 3 + 6 / (n - 4); 3 is that of normal numbers.
     assert np.mean(error**4) == pytest.approx(3 + 6 / 5, rel=0.1)
@@ -120,7 +102,7 @@ def test_bursts_lose_frames_in_a_row_as_often_and_as_long_as_configured():
 def test_a_swap_turns_and_shifts_the_pose_for_some_frames():
     swaps = "devices.vision.simulated.swaps={per_s=1.0, duration_s=0.1, turn_rad=3.0, shift_m=0.05}"
     arrivals = frames(camera([*NO_NOISE, *NO_DROPOUT, swaps]), 100.0, 0.005)
-    error = np.array([frame.values - pose(frame.t) for _, frame in arrivals])
+    error = np.array([frame.values - swaying_pose(frame.t) for _, frame in arrivals])
     swapped = np.abs(error[:, 2]) > 1.0
     assert swapped.mean() == pytest.approx(0.1 / 1.1, rel=0.3)
     np.testing.assert_allclose(error[swapped, 2], 3.0, atol=1e-6)
@@ -154,7 +136,7 @@ def test_the_clock_of_the_camera_is_off_and_drifts_and_the_pose_is_that_of_the_e
         rate, offset = np.polyfit(exposed, error, 1)
         assert abs(offset) <= 0.004
         np.testing.assert_allclose(error, offset + rate * exposed, atol=1e-9)
-        np.testing.assert_allclose([frame.values for _, frame in seen], [pose(t) for t in exposed], atol=1e-6)
+        np.testing.assert_allclose([frame.values for _, frame in seen], [swaying_pose(t) for t in exposed], atol=1e-6)
         rates.append(1e6 * rate)
     assert 50 < np.abs(rates).max() <= 100
 
@@ -187,12 +169,12 @@ def test_perfect_vision_tells_the_truth_at_every_tick():
     for k in range(20):
         frame = device.read(0.005 * k)
         assert (frame.t, frame.number) == (0.005 * k, k + 1)
-        np.testing.assert_allclose(frame.values, pose(0.005 * k), rtol=1e-12)
+        np.testing.assert_allclose(frame.values, swaying_pose(0.005 * k), rtol=1e-12)
 
 
 def test_no_fault_changes_the_draws_of_another():
     def errors(*overrides):
-        return {frame.t: frame.values - pose(frame.t) for _, frame in frames(camera(overrides), 5.0)}
+        return {frame.t: frame.values - swaying_pose(frame.t) for _, frame in frames(camera(overrides), 5.0)}
 
     every = errors()
     for other in (

@@ -55,6 +55,7 @@ def sentence_of(said: Said, code: int = BAD_INPUT) -> str:
     """The one sentence with which a command was refused."""
     assert said.code == code, said
     assert re.fullmatch(r"granite: [^\n]*[^\n.]\n", said.err), said.err
+    assert "Traceback" not in said.err
     assert said.err.isascii()
     return said.err
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -16,3 +17,11 @@ def until(look: Callable[[], T], seconds: float = 90.0, every_s: float = 0.001) 
         assert time.monotonic() < deadline, f"not within {seconds:g} s"
         time.sleep(every_s)
     return result
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

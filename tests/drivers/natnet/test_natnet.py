@@ -20,6 +20,7 @@ from granite.drivers.natnet.packets import frame_of
 from granite.rt.devices import build_subset
 from tests.support.natnet_server import TICKS_PER_S, StreamingServer, frame_packet
 from tests.support.waiting import until
+from tests.support.watched_sensor import WatchedSensor
 
 TICK_S = 0.005
 #: the server's clock is ahead of the loop's by this
@@ -60,7 +61,7 @@ def test_a_packet_that_is_cut_or_damaged_never_raises(version: tuple[int, int]) 
         frame_of(bytes(damaged), version)
 
 
-class WatchedBody:
+class WatchedBody(WatchedSensor):
     """A body that the device watches; time is that of the test."""
 
     def __init__(self, server: StreamingServer, **options: object) -> None:
@@ -75,20 +76,11 @@ class WatchedBody:
         self.device.read(-2 * TICK_S)  # takes in what waited
         self.device.read(-TICK_S)
 
-    @property
-    def seen(self) -> int:
-        counts = self.device.counts
-        return counts.received + counts.malformed + counts.other_body + counts.repeated
-
     def frame(self, t: float, bodies: list, exposed: float, sent: float) -> Frame:
         """The device's frame at tick t, after the server has sent one; times are the loop's."""
         self.number += 1
-        before, end = self.seen, time.monotonic() + 30
-        self.server.send(frame_packet(self.number, bodies, exposed + OFFSET_S, sent + OFFSET_S, self.server.version))
-        while self.seen == before:
-            assert time.monotonic() < end, "no frame arrived"
-            frame = self.device.read(t)
-        return frame
+        packet = frame_packet(self.number, bodies, exposed + OFFSET_S, sent + OFFSET_S, self.server.version)
+        return self.after(t, lambda: self.server.send(packet))
 
 
 @pytest.fixture(params=[False, True], ids=["unicast", "multicast"])

@@ -4,7 +4,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from tests.support.ros2_peer import (
     Wrench,
     WrenchStamped,
 )
+from tests.support.watched_sensor import WatchedSensor
 
 TICK_S = 0.005
 #: the clock of the node is ahead of the loop's by this
@@ -65,7 +66,7 @@ def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
     del node
 
 
-class WatchedBody:
+class WatchedTopic(WatchedSensor):
     """A device and the publisher of its topic; time is that of the test."""
 
     def __init__(self, peer: Peer, name: str, first: Any, is_reliable: bool = True, **changes: Any) -> None:
@@ -78,22 +79,9 @@ class WatchedBody:
             devices.open()
         self.device.read(-TICK_S)
 
-    def seen(self) -> int:
-        counts = vars(self.device.counts)
-        return sum(counts[key] for key in ("received", "malformed", "other_body", "repeated") if key in counts)
-
-    def after(self, t: float, *messages: Any, n: int | None = None) -> Frame:
-        before = self.seen()
-        for message in messages:
-            self.writer.write(message)
-        self.until(t, lambda: self.seen() >= before + (len(messages) if n is None else n))
-        return self.device.read(t)
-
-    def until(self, t: float, happened: Callable[[], bool]) -> None:
-        end = time.monotonic() + 30
-        while not happened():
-            assert time.monotonic() < end, "nothing arrived"
-            self.device.read(t)
+    def publish(self, t: float, *messages: Any, n: int | None = None) -> Frame:
+        """Its frame at tick t, after these messages."""
+        return self.after(t, lambda: [self.writer.write(m) for m in messages], len(messages) if n is None else n)
 
 
 class RepeatedMessage:
@@ -118,19 +106,19 @@ class RepeatedMessage:
 
 @pytest.mark.parametrize("is_reliable", [True, False])
 def test_a_pose_has_its_place_its_heading_and_the_time_of_its_stamp(peer, is_reliable):
-    watched = WatchedBody(peer, "pose", pose(-1.0), is_reliable)
+    watched = WatchedTopic(peer, "pose", pose(-1.0), is_reliable)
     for k in range(20):
         t = k * TICK_S
-        frame = watched.after(t, pose(t - 0.003, 1.0 + t))
+        frame = watched.publish(t, pose(t - 0.003, 1.0 + t))
     assert frame.values == pytest.approx([1.0 + t, 0.5, 0.4])
     assert frame.status is Status.OK
     assert frame.t == pytest.approx(t, abs=0.0031)  # the offset is the latest that the ticks allow
     assert watched.device.counts.received == 20
     # In another frame, repeated, or no rotation: not used, and counted.
-    again = watched.after(t, pose(t - 0.003, 9.0), pose(t, 9.0, "camera"))
+    again = watched.publish(t, pose(t - 0.003, 9.0), pose(t, 9.0, "camera"))
     twisted = pose(t + TICK_S, 9.0)
     twisted.pose.orientation = Quaternion(0.0, 0.0, 0.0, 3.0)
-    assert watched.after(t + TICK_S, twisted) == again == frame
+    assert watched.publish(t + TICK_S, twisted) == again == frame
     counts = watched.device.counts
     assert (counts.repeated, counts.other_body, counts.malformed) == (1, 1, 1)
     # No more comes: the last frame stays, whose age the guard sees.
@@ -139,11 +127,11 @@ def test_a_pose_has_its_place_its_heading_and_the_time_of_its_stamp(peer, is_rel
 
 
 def test_joints_are_found_by_name_and_a_message_without_one_is_not_used(peer):
-    watched = WatchedBody(peer, "joints", joints(-1.0))
-    frame = watched.after(0.0, joints(-0.001))
+    watched = WatchedTopic(peer, "joints", joints(-1.0))
+    frame = watched.publish(0.0, joints(-0.001))
     assert frame.values.tolist() == [-0.7, 0.3, 0.1, 0.2]
     swapped = JointState(header(0.004), ["elbow", "j1"], [0.4, -0.6], [0.0, -0.1], [])
-    frame = watched.after(0.005, swapped)
+    frame = watched.publish(0.005, swapped)
     assert frame.values.tolist() == [-0.6, 0.4, -0.1, 0.0]
     bad = [
         joints(0.006, names=["a", "b", "c"]),
@@ -151,27 +139,27 @@ def test_joints_are_found_by_name_and_a_message_without_one_is_not_used(peer):
         JointState(header(0.008), ["j1"], [1.0], [1.0], []),
         JointState(header(0.009), [], [], [], []),
     ]
-    assert watched.after(0.01, *bad) == frame
+    assert watched.publish(0.01, *bad) == frame
     assert watched.device.counts.malformed == len(bad)
     assert watched.device.clock.jumps == 0
     # Late beyond transport_s: used with its own time, and counted.
     watched.device.read(0.06)
-    late = watched.after(0.065, joints(0.02))
+    late = watched.publish(0.065, joints(0.02))
     assert (late.number, watched.device.counts.late) == (frame.number + 1, 1)
     assert late.t == pytest.approx(0.025, abs=0.006)
     # Started again, with another clock.
-    frame = watched.after(0.07, joints(-1000.0, 0.9))
+    frame = watched.publish(0.07, joints(-1000.0, 0.9))
     assert (frame.values[1], watched.device.counts.restarts) == (0.9, 1)
     assert frame.t <= 0.07
-    assert np.isnan(watched.after(0.075, joints(-999.9, math.nan)).values[1])  # for the guard
+    assert np.isnan(watched.publish(0.075, joints(-999.9, math.nan)).values[1])  # for the guard
     watched.device.close()
 
 
 def test_damaged_bytes_are_counted_and_a_flood_does_not_hold_the_tick(peer):
-    watched = WatchedBody(peer, "joints", joints(-1.0))
-    frame = watched.after(0.0, joints(-0.001))
+    watched = WatchedTopic(peer, "joints", joints(-1.0))
+    frame = watched.publish(0.0, joints(-0.001))
     huge = JointState(header(0.0), ["x" * 40] * 3000, [], [], [])
-    assert watched.after(0.005, huge) == frame
+    assert watched.publish(0.005, huge) == frame
     assert watched.device.counts.malformed == 1
     content = watched.device._topic.content
     assert [content(bytes(n)) for n in (0, 3, 4, 12)] == [None] * 4
@@ -190,9 +178,9 @@ def test_a_wrench_has_the_components_of_the_gauge(peer):
 
     units = [{"contact": "left_grip", "axes": ["mz", "fx"]}, {"contact": "right_grip"}]
     with pytest.raises(InputError, match="a wrench has no such signals"):
-        WatchedBody(peer, "wrench", wrench(-1.0, 0.0), **{"devices.force_gauges.units": units})
-    watched = WatchedBody(peer, "wrench", wrench(-1.0, 0.0), **{"devices.force_gauges.units": units[:1]})
-    frame = watched.after(0.0, wrench(-0.001, 7.0))
+        WatchedTopic(peer, "wrench", wrench(-1.0, 0.0), **{"devices.force_gauges.units": units})
+    watched = WatchedTopic(peer, "wrench", wrench(-1.0, 0.0), **{"devices.force_gauges.units": units[:1]})
+    frame = watched.publish(0.0, wrench(-0.001, 7.0))
     assert frame.values.tolist() == [-0.3, 7.0]
     assert frame.t == pytest.approx(0.0, abs=0.006)
     watched.device.close()

@@ -29,16 +29,10 @@ from granite.rt.operator.strangers import Strangers
 from tests.support.operator_clients import SILENCE_S, Answering, Hasty, free_address
 from tests.support.operator_clients import channel as channel
 from tests.support.operator_clients import no_patience as no_patience
+from tests.support.strangers import give_away
 from tests.support.waiting import until
 
 GAINS = (around("elbow_stiffness", "1/s2", 100.0, "stiffness"),)
-
-
-def give_away(path):
-    """To another user: root may do that."""
-    if os.getuid() != 0:
-        pytest.skip("only root can give files away")
-    os.chown(path, 12345, 12345)
 
 
 def test_keys_are_made_once_and_are_private(tmp_path):

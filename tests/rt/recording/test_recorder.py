@@ -27,7 +27,7 @@ from granite.logs.summary import Summary
 from granite.rt.process.posix_signals import TERMINATING
 from granite.rt.recording.recorder import Recorder
 from tests.support.recorded_ticks import bits, make_tick
-from tests.support.waiting import until
+from tests.support.waiting import is_alive, until
 
 BED = load("free-flyer")
 DONE = {"ended": "completed", "text": "the run reached its end"}
@@ -201,17 +201,10 @@ def test_a_killed_loop_leaves_a_whole_log_and_no_shared_memory(tmp_path):
     assert len(log.rows) == 500
     assert log.summary["ended"] == "loop_died"
     assert log.events[-1]["name"] == "loop_died"
-    until(lambda: not _runs(int(loop.stdout)))
+    until(lambda: not is_alive(int(loop.stdout)))
     # Semaphores are those of other tests that run at the same time.
     left = set(os.listdir("/dev/shm")) - memory_before
     assert not [name for name in left if not name.startswith("sem.")]
-
-
-def _runs(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 @pytest.mark.parametrize("virtual", [True, False], ids=["virtual", "real time"])

@@ -16,7 +16,7 @@ from granite.rt.rehearsal.rehearsed_cameras import sweep_memory
 from granite.rt.run import Run
 from tests.firmware.emulated import need
 from tests.support.killed_boards import PATIENT, child_of, running
-from tests.support.waiting import until
+from tests.support.waiting import is_alive, until
 
 WATCHDOG_S = 1.0
 #: how well a rehearsal knows the times of its boards' samples
@@ -69,7 +69,7 @@ def test_a_killed_vision_sensor_or_renderer_ends_the_run_by_name_and_leaves_noth
         assert summary["ended"] == ("sensor_fault" if what == "vision" else "sensor_stale"), summary["text"]
         assert "vision" in summary["text"]
         until(lambda: bool(outside.outputs()[0, 1]))
-        until(lambda: not _is_alive(vision))
+        until(lambda: not is_alive(vision))
     assert not left_behind(os.getpid())
 
 
@@ -81,7 +81,7 @@ def test_a_killed_loop_takes_the_vision_sensor_with_it(tmp_path: Path):
         vision = child_of(run.pid, "vision_process")
         os.kill(run.pid, signal.SIGKILL)
         run.process.join()
-        until(lambda: not _is_alive(vision))
+        until(lambda: not is_alive(vision))
         until(lambda: bool(outside.outputs()[0, 1]))
 
 
@@ -110,10 +110,3 @@ def test_a_pose_sensor_without_targets_can_not_be_rehearsed_from_pixels():
     bed = granite.load("free-flyer", {"devices.vision.driver": "camera"})
     with pytest.raises(InputError, match=r"devices.vision.driver.* expected a device of kind camera"), rehearsal(bed):
         raise AssertionError
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False

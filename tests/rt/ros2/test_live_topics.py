@@ -40,15 +40,6 @@ HASHES = {
 }
 
 
-@pytest.fixture
-def domain(monkeypatch):
-    """A domain in which nobody else is."""
-    number = 100 + os.getpid() % 120
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(number))
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    return number
-
-
 def test_others_find_topics_with_type_hash_and_node_and_read_the_bytes_of_the_bag(domain, tmp_path):
     bed = granite.load("free-flyer", {"loop.duration_s": 0.1})
     granite.simulate(bed, log=tmp_path / "run.mcap")

@@ -1,7 +1,6 @@
 """An operator by topics and services of ROS 2."""
 
 import math
-import os
 import time
 from itertools import zip_longest
 
@@ -35,15 +34,6 @@ from tests.support.ros2_peer import (
 
 ON_DEMAND = "behaviour={kind='on_demand'}"
 HEADER = Header(Time(0, 0), "world")
-
-
-@pytest.fixture
-def domain(monkeypatch):
-    """A domain in which nobody else is."""
-    number = 100 + os.getpid() % 120
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(number))
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    return number
 
 
 class Noting:

@@ -13,41 +13,19 @@ from granite.sim.camera.device import SimulatedCamera
 from granite.sim.camera.render import RenderedFrame
 from granite.sim.camera.scene import FilmedScene, sensor_of
 from granite.sim.camera.whole_frames import WholeFrames
-from tests.support.prescribed import PrescribedMotion
+from tests.support.prescribed import PrescribedMotion, new_frames, swaying, swaying_pose, swaying_velocity
 
 QUIET = ["devices.vision.simulated.latency_jitter_s=0.0", "devices.vision.simulated.dropout_probability=0.0"]
 
 
-def pose(t):
-    return np.array([1.0 + 0.2 * np.sin(t), 0.8 + 0.1 * t, 0.5 * np.sin(0.7 * t)])
-
-
-def velocity(t):
-    return np.array([0.2 * np.cos(t), 0.1, 0.35 * np.cos(0.7 * t)])
-
-
 def device(*overrides, seed=0):
-    bed = load("free-flyer/camera", overrides=list(overrides))
-    plant = PrescribedMotion(
-        bed, lambda t: np.append(pose(t), [0.0, 0.0]), lambda t: np.append(velocity(t), [0.0, 0.0])
-    )
-    return SimulatedCamera(bed.devices["vision"], plant, np.random.default_rng(seed))
-
-
-def frames(camera, duration, period=0.005):
-    """(time of reading, frame) for every new frame."""
-    pairs = []
-    for k in range(round(duration / period)):
-        frame = camera.read(k * period)
-        if frame.number and (not pairs or frame.number != pairs[-1][1].number):
-            pairs.append((k * period, frame))
-    return pairs
+    return swaying("free-flyer/camera", list(overrides), SimulatedCamera, seed)
 
 
 def test_a_pose_from_pixels_is_that_of_its_exposure_and_states_its_error():
-    arrivals = frames(device(*QUIET), 1.5)
+    arrivals = new_frames(device(*QUIET), 1.5)
     assert len(arrivals) > 80
-    errors = np.array([frame.values[:3] - pose(frame.t) for _, frame in arrivals])
+    errors = np.array([frame.values[:3] - swaying_pose(frame.t) for _, frame in arrivals])
     sigmas = errors / np.array([frame.values[3:] for _, frame in arrivals])
     assert np.abs(errors[:, :2]).max() < 2.74e-3 / 10
     assert sigmas.std() == pytest.approx(1.0, abs=0.15)
@@ -57,14 +35,14 @@ def test_a_pose_from_pixels_is_that_of_its_exposure_and_states_its_error():
 
 
 def test_frames_are_lost_and_late_as_configured():
-    arrivals = frames(device("devices.vision.simulated.dropout_probability=0.5"), 2.0)
+    arrivals = new_frames(device("devices.vision.simulated.dropout_probability=0.5"), 2.0)
     assert 40 < len(arrivals) < 80
     late = [read - frame.t for read, frame in arrivals]
     assert max(late) - min(late) > 0.006
 
 
 def test_a_seed_repeats_every_pixel():
-    one, again, other = (frames(device(seed=seed), 0.5)[-1][1].values for seed in (3, 3, 4))
+    one, again, other = (new_frames(device(seed=seed), 0.5)[-1][1].values for seed in (3, 3, 4))
     np.testing.assert_array_equal(one, again)
     assert not np.array_equal(one, other)
 
@@ -77,10 +55,10 @@ def test_a_true_lens_other_than_the_calibrated_one_shows_as_an_error():
     errors = camera.simulated.model_copy(update={"view": bent})
     crooked = camera.model_copy(update={"simulated": errors})
     plant = PrescribedMotion(
-        bed, lambda t: np.append(pose(t), [0.0, 0.0]), lambda t: np.append(velocity(t), [0.0, 0.0])
+        bed, lambda t: np.append(swaying_pose(t), [0.0, 0.0]), lambda t: np.append(swaying_velocity(t), [0.0, 0.0])
     )
-    arrivals = frames(SimulatedCamera(crooked, plant, np.random.default_rng(0)), 0.2)
-    off = [np.abs(frame.values[:2] - pose(frame.t)[:2]).max() for _, frame in arrivals]
+    arrivals = new_frames(SimulatedCamera(crooked, plant, np.random.default_rng(0)), 0.2)
+    off = [np.abs(frame.values[:2] - swaying_pose(frame.t)[:2]).max() for _, frame in arrivals]
     assert max(off) > 1e-3
 
 
@@ -110,9 +88,9 @@ def test_a_camera_that_can_not_see_is_refused(change, sentence):
 
 def test_a_body_with_a_tag_is_seen_too():
     pytest.importorskip("cv2")
-    arrivals = frames(device(*QUIET, "devices.vision.targets=[]", "devices.vision.tag={size_m=0.16}"), 0.09)
+    arrivals = new_frames(device(*QUIET, "devices.vision.targets=[]", "devices.vision.tag={size_m=0.16}"), 0.09)
     assert len(arrivals) >= 3
-    assert max(np.abs(frame.values[:2] - pose(frame.t)[:2]).max() for _, frame in arrivals) < 1e-3
+    assert max(np.abs(frame.values[:2] - swaying_pose(frame.t)[:2]).max() for _, frame in arrivals) < 1e-3
 
 
 def test_bodies_that_can_not_be_told_apart_are_refused_before_the_run():
@@ -143,14 +121,14 @@ def test_two_bodies_with_a_camera_device_each_are_both_seen():
     elsewhere, drift = np.array([2.2, 1.6, 1.0]), np.array([-0.2, 0.1, 0.4])
     plant = PrescribedMotion(
         both,
-        lambda t: np.concatenate((pose(t), [0.0, 0.0], elsewhere + t * drift)),
-        lambda t: np.concatenate((velocity(t), [0.0, 0.0], drift)),
+        lambda t: np.concatenate((swaying_pose(t), [0.0, 0.0], elsewhere + t * drift)),
+        lambda t: np.concatenate((swaying_velocity(t), [0.0, 0.0], drift)),
     )
     cameras = [SimulatedCamera(device, plant, np.random.default_rng(k)) for k, device in enumerate(devices.values())]
     for k in range(40):
         seen = [camera.read(0.005 * k) for camera in cameras]
     assert min(frame.number for frame in seen) > 8
-    np.testing.assert_allclose(seen[0].values[:3], pose(seen[0].t), atol=1e-3)
+    np.testing.assert_allclose(seen[0].values[:3], swaying_pose(seen[0].t), atol=1e-3)
     np.testing.assert_allclose(seen[1].values[:3], elsewhere + seen[1].t * drift, atol=1e-3)
 
 
