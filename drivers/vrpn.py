@@ -91,7 +91,6 @@ class VrpnConnection:
     """Messages with poses of one tracker."""
 
     def __init__(self, server: str, port: int) -> None:
-        self._where = server
         self._has_cookie = False
         self._tcp = TcpMessages(server, port, self._size_of)
         self._names: dict[int, dict[int, str]] = {_SENDER: {}, _KIND: {}}

@@ -149,11 +149,6 @@ def first_covariance(sensors: Sequence[JointDevice]) -> Array:
     return P.ravel()
 
 
-def joint_filter(sensors: JointDevice, process_noise: float, period: float) -> JointFilter:
-    """The Kalman filter of these sensors; process noise as density [rad/s^2/sqrt(Hz)]."""
-    return joint_filters([sensors], process_noise, period)[0]
-
-
 def joint_filters(
     sensors: Sequence[JointDevice], process_noise: float, period: float, stated: float | None = None
 ) -> list[JointFilter]:

@@ -98,7 +98,6 @@ class KalmanEstimator:
         _refuse_missing_sensors(model)
         self._period, self._n = bed.loop.period_s, model.n
         names, actuators = list(bed.sensors), list(bed.actuators)
-        self._n_sensors = len(names)
         #: where the signals of each sensor stand among those of all
         signals, at = {}, 0
         for name, device in bed.sensors.items():

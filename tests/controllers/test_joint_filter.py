@@ -8,7 +8,7 @@ import pytest
 from scipy.linalg import solve_discrete_are
 
 from granite.config.devices.joint_sensors import JointSensors
-from granite.controllers.estimation.joint_filter import JointFilter, joint_filter
+from granite.controllers.estimation.joint_filter import JointFilter, joint_filters
 from granite.controllers.estimation.prediction import n_extra
 
 PERIOD = 0.005
@@ -20,6 +20,11 @@ def sensors(a: float = A, noise: float = 2e-4, bits: int = 16) -> JointSensors:
         kind="joint_sensors", joints=("shoulder",), angle_noise_rad=noise, range_rad=6.3, converter_bits=bits,
         filter_a_rad_s=a, filter_b_rad_s=a, rate_noise_rad_s=2e-3,
     )  # fmt: skip
+
+
+def joint_filter(sensors: JointSensors, process_noise: float, period: float = PERIOD) -> JointFilter:
+    """The filter of a joint that one device measures."""
+    return joint_filters([sensors], process_noise, period)[0]
 
 
 def settled(joint: JointFilter, every: int = 1, age: float = 0.0) -> tuple[np.ndarray, float]:
