@@ -29,6 +29,16 @@ def links(page: Path) -> Iterator[Text]:
             yield Text(line, str(token.attrs["href" if token.type == "link_open" else "src"]))
 
 
+def prose_lines(page: Path) -> Iterator[Text]:
+    """Every line of a paragraph or an item of a list."""
+    lines, is_table = page.read_text().split("\n"), False
+    for token in _MARKDOWN.parse("\n".join(lines)):
+        if token.type in ("table_open", "table_close"):
+            is_table = token.type == "table_open"
+        elif token.type == "inline" and token.map and not is_table and not token.content.startswith("!["):
+            yield from (Text(i + 1, lines[i]) for i in range(*token.map))
+
+
 def anchors(page: Path) -> set[str]:
     """The headings as links name them: GitHub's rule, which the site follows too."""
     names: list[str] = []
