@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from granite.config import coordinates
 from granite.config.coordinates import Coordinate
-from granite.config.modules import Module
+from granite.config.modules import Flexible, Module
 
 
 class Layout:
@@ -40,6 +40,15 @@ class Layout:
     def name(self, module: Module, part: str) -> str:
         """Name of a part of a module in this layout."""
         return f"{module.name}_{part}" if self._prefixed else part
+
+    def flexible_links(self) -> dict[str, Flexible]:
+        """The flexible links of all modules, by name."""
+        return {
+            self.name(module, body.name): body.flexible
+            for module in self.modules
+            for body in module.in_tree_order()
+            if body.flexible is not None
+        }
 
     def joint_q(self, joint: str) -> int:
         """Index of a joint's coordinate in q."""

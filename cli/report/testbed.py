@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from rich.table import Table
 
@@ -14,6 +13,7 @@ from granite.config.devices.device import Device
 from granite.config.errors import shown
 from granite.config.events import TimedEvent
 from granite.config.modules import Module
+from granite.config.overrides import leaves
 from granite.config.parts import PartTable
 from granite.config.responses import FAULTS
 from granite.config.start import initial_motion
@@ -224,19 +224,10 @@ def lab_rows(bed: Testbed) -> Iterator[tuple[str, str]]:
     """An ideal table, every difference and every event, as a name and a sentence."""
     if bed.simulation.table.ideal:
         yield "table", "simulated as ideal: level, without drag"
-    for key, value in _flat(bed.simulation.plant):
-        yield f"plant {key}", f"{shown(value)}, which the controllers do not know"
+    for path, value in leaves(dict(bed.simulation.plant)):
+        yield f"plant {'.'.join(path)}", f"{shown(value)}, which the controllers do not know"
     for event in sorted(bed.simulation.events, key=lambda event: event.at_s):
         yield f"from {event.at_s:g} s", _event(event)
-
-
-def _flat(changes: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Nested tables as dotted keys."""
-    for key, value in changes.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{above}{key}.")
-        else:
-            yield f"{above}{key}", value
 
 
 def _event(event: TimedEvent) -> str:

@@ -11,7 +11,6 @@ from granite.config.devices.gauge import Gauge, Signal
 from granite.config.errors import InputError, one_of
 
 if TYPE_CHECKING:
-    from granite.config.modules import Flexible
     from granite.config.testbed import Testbed
 
 
@@ -56,7 +55,7 @@ class StrainGauges(Gauge):
     def check(self, bed: Testbed) -> None:
         """Its links exist, are flexible and bend along its axes."""
         super().check(bed)
-        links = _links(bed)
+        links = bed.layout.flexible_links()
         for i, unit in enumerate(self.units):
             if unit.link not in links:
                 expected = one_of(unit.link, links) if links else "a flexible link"
@@ -73,13 +72,3 @@ class StrainGauges(Gauge):
         """Place, noise and converter."""
         at = ", ".join(f"{unit.name} at {unit.position_m:g} m of {unit.link} along {unit.axis}" for unit in self.units)
         return [f"{at}: noise {self.noise_strain:g}, {self.converter_bits} bit over +-{self.range_strain:g}"]
-
-
-def _links(bed: Testbed) -> dict[str, Flexible]:
-    """The flexible links of all modules, by name."""
-    return {
-        bed.layout.name(module, body.name): body.flexible
-        for module in bed.modules
-        for body in module.bodies
-        if body.flexible is not None
-    }

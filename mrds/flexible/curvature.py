@@ -44,16 +44,6 @@ def strain(layout: Layout, link: str, axis: str, position_m: float, distance_m: 
     return row
 
 
-def links(layout: Layout) -> dict[str, Flexible]:
-    """The flexible links of a layout, by name."""
-    return {
-        layout.name(module, body.name): body.flexible
-        for module in layout.modules
-        for body in module.in_tree_order()
-        if body.flexible is not None
-    }
-
-
 def _modes(link: Flexible, axis: str) -> tuple[int, int]:
     """First mode along an axis, and how many there are."""
     return (0, link.modes_y) if axis == "y" else (link.modes_y, link.modes_z)

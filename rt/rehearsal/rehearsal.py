@@ -28,7 +28,7 @@ from granite.rt.devices import build_devices
 from granite.rt.half_real import refuse_open_loops
 from granite.rt.loop.clock import RealClock
 from granite.rt.rehearsal.board_program import board_program
-from granite.rt.rehearsal.rehearsed_cameras import RehearsedCameras, sweep_memory
+from granite.rt.rehearsal.rehearsed_cameras import MEMORY, RehearsedCameras, left_behind
 from granite.sim.emulation.shared_truth import SharedTruth
 from granite.sim.emulation.wiring import WiredBoard, is_pose, wire
 from granite.sim.mirror import MirroredActuator, watchdog_of
@@ -270,12 +270,11 @@ def rehearsal(bed: Testbed, watchdog_s: float | None = None, real: Collection[st
 
 def _sweep() -> None:
     """Delete the folders and the shared memory of rehearsals that were killed."""
-    sweep_memory(_FOLDER)
-    for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}[0-9]*-*"):
-        process = left.name.removeprefix(_FOLDER).partition("-")[0]
+    for memory in left_behind(MEMORY, _FOLDER):
         with contextlib.suppress(OSError):
-            if not Path("/proc", process).exists() and left.lstat().st_uid == os.geteuid():
-                shutil.rmtree(left, ignore_errors=True)
+            memory.unlink()
+    for folder in left_behind(Path(tempfile.gettempdir()), _FOLDER):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _start_board(program: Path, folder: Path, board: WiredBoard) -> subprocess.Popen[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from granite.drivers.ordered_process import OrderedProcess
 
 _START_S, _END_S = 60.0, 2.0
 #: where the system keeps shared memory, by name
-_MEMORY = Path("/dev/shm")
+MEMORY = Path("/dev/shm")
 
 
 class RehearsedCameras:
@@ -77,13 +77,13 @@ class RehearsedCameras:
 def remove_memory(name: str) -> None:
     """Remove shared memory, if it exists."""
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(_MEMORY / name)
+        os.unlink(MEMORY / name)
 
 
-def sweep_memory(prefix: str) -> None:
-    """Remove the shared memory of processes that are gone; its name is the prefix, their number, and more."""
-    for left in _MEMORY.glob(f"{prefix}[0-9]*-*"):
+def left_behind(folder: Path, prefix: str) -> Iterator[Path]:
+    """What processes that are gone have left; its name is the prefix, their number, and more."""
+    for left in folder.glob(f"{prefix}[0-9]*-*"):
         process = left.name.removeprefix(prefix).partition("-")[0]
         with contextlib.suppress(OSError):
             if not Path("/proc", process).exists() and left.lstat().st_uid == os.geteuid():
-                left.unlink()
+                yield left
