@@ -18,7 +18,6 @@ from granite.rt.process.run_register import registered_runs
 
 #: logs of a list, and the lengths of a note and of a tag
 _MOST_LOGS, _LONGEST_NOTE, _LONGEST_TAG, _MOST_TAGS = 500, 4000, 40, 20
-_ENDS = (".mcap", ".part.mcap")
 
 
 class LogShelf:

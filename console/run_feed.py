@@ -82,11 +82,6 @@ class RunFeed:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether a row has come."""
-        return self.count > 0
-
     async def wait(self, seen: int, limit_s: float) -> None:
         """Until there is a row after the first `seen` ones, the run is over, or the time is up."""
         async with self._news:

@@ -16,7 +16,6 @@ from granite.mrds.start import start_of
 from granite.mrds.system import System
 
 BASE, WHEEL = (0, 1, 2), 5
-ARMS = (3, 4, 6, 7)
 
 
 @pytest.fixture(scope="module")
