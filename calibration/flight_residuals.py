@@ -87,11 +87,8 @@ class FlightResiduals(FlightCalibration):
         memory, parts = limits.memory, []
         if not keys:
             return (), np.zeros((0, 0))
-        sensors = [f"{name}.{{}}" for name in bed.sensors]
-        stamps = [f"{name}.{what}" for name in bed.sensors for what in ("t", "number")]
         entries = [
-            ("/sample", [name.format("values") for name in sensors]), ("/sample", ["t", *stamps]),
-            ("/sample", [f"applied.{name}.values" for name in bed.actuators]),
+            ("/sample", list(channels.topic("/sample").entries)),
             *(("/state", [e]) for e in ("ages", "q", "u", "innovation", "bias", "correction", "disturbance", "faults")),
             ("/state", ["payload"] if "payload" in channels.topic("/state").entries else []),
             *(("/reference", [entry]) for entry in ("q", "u", "a")),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from struct import Struct
 
 import numpy as np
 
@@ -46,7 +45,6 @@ class Guard:
         self._limits = limits_of(bed)
         #: what the monitor remembers from tick to tick
         self.memory: Array = self._limits.memory.copy()
-        self._stamps = Struct(f"{1 + 2 * len(bed.sensors)}d").pack
         #: only a controller uses sensors; once all have reported, a counter of zero has gone back
         self._waits = np.array([float(bed.controller is not None)])
         self._ranges = [np.array(device.bounds(bed)).reshape(-1, 2).T for device in bed.actuators.values()]
@@ -71,8 +69,6 @@ class Guard:
             {
                 "GUARD_MEMORY": len(self.memory),
                 "STATUS_OK": _OK,
-                "STATUS_NO_FRAME": _NO_FRAME,
-                "STATUS_SILENT": _SILENT,
                 "REASON_PASSED": int(_PASSED),
             },
             memory={
@@ -101,23 +97,19 @@ class Guard:
         t = command.t
         if not state.ready:
             return self._not_ready(t, sample, state)
-        measured, stamps, reported = [], [sample.t], []
         for frame in sample.frames:  # a silent one is judged by the age of its frame
             if not _OK <= frame.status <= _SILENT or (self._waits[0] and not frame.number):
                 return self._unusable(t, sample)
-            measured.append(frame.values)
-            stamps += frame.t, frame.number
         self._waits[0] = 0.0
         for frame in sample.applied:
             if frame.status != _OK and (frame.status != _NO_FRAME or frame.number):  # none until the first set point
                 return self._unusable(t, sample)
-            reported.append(frame.values)
+        frames = [(np.array(frame[:3], dtype=np.float64), frame.values) for frame in (*sample.frames, *sample.applied)]
         arguments: tuple[Buffer, ...] = (
-            *measured, self._stamps(*stamps), *reported,
+            np.array([sample.t]), *(part for frame in frames for part in frame),
             state.ages, state.q, state.u, state.innovation, state.bias, state.correction, state.disturbance,
             state.faults, state.payload, reference.q, reference.u, reference.a, demand.acceleration, demand.force,
-            demand.wrench,
-            demand.distribution, *command.setpoints, command.thrust, self.memory.copy(),
+            demand.wrench, demand.distribution, *command.setpoints, command.thrust, self.memory.copy(), self._waits,
         )  # fmt: skip
         judged = self._limits.check(arguments)
         self.memory[:] = judged[1:]

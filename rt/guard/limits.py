@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 
 from granite.config.coordinates import Coordinate
+from granite.config.devices.device import Device
 from granite.config.devices.emergency_stop import EmergencyStop
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.footprints import guarded_pairs, obstacles
 from granite.config.reasons import Reason
-from granite.config.records import Array
+from granite.config.records import Array, Status
 from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import accelerations, forces, subjects, thrusts, wrenches
 from granite.controllers.estimation.thruster_faults import STUCK_OPEN
@@ -36,22 +38,23 @@ _REPORTED = 0.01
 class Limits:
     """The limits of a testbed, in the order of their check.
 
-    `check` is (values of the sensors' frames, stamps, reported set points, ages, q, u, innovation, bias, correction,
-    disturbance, faults, payload; q, u and a of the reference; acceleration, force, wrench and recorded numbers of the
-    demand; set points, thrust, memory) -> 1 if all limits hold, else 0; and the memory after the tick. `stamps` are the
-    time of the tick, then time and number of each sensor's frame. `broken` takes the same.
+    `check` is (sample; ages, q, u, innovation, bias, correction, disturbance, faults, payload; q, u and a of the
+    reference; acceleration, force, wrench and recorded numbers of the demand; set points, thrust, memory, whether a
+    sensor may not have reported yet) -> 1 if all frames can be used and all limits hold, else 0; and the memory after
+    the tick. The sample is the time of the tick, then time, number, status and values of each frame. `broken` takes the
+    same.
     """
 
     def __init__(self, bed: Testbed) -> None:
         n_q, n_u, n_sensors = len(bed.known.positions), len(bed.known.velocities), len(bed.sensors)
-        measured, setpoints, applied, innovation, bias = (
+        setpoints, innovation, bias = (
             {name: ca.SX.sym(f"{what}_{name}", len(device.signals(bed))) for name, device in devices.items()}
-            for what, devices in (
-                ("measured", bed.sensors), ("setpoint", bed.actuators), ("applied", bed.actuators),
-                ("innovation", bed.sensors), ("bias", bed.sensors),
-            )
-        )  # fmt: skip
-        stamps, ages = ca.SX.sym("stamps", 1 + 2 * n_sensors), ca.SX.sym("ages", n_sensors)
+            for what, devices in (("setpoint", bed.actuators), ("innovation", bed.sensors), ("bias", bed.sensors))
+        )
+        t, frames, reports = ca.SX.sym("t"), _frames(bed, bed.sensors), _frames(bed, bed.actuators)
+        measured, applied = ({name: frame.values for name, frame in part.items()} for part in (frames, reports))
+        times, ages = _joined({name: frame.t for name, frame in frames.items()}), ca.SX.sym("ages", n_sensors)
+        numbers, waits = _joined({name: frame.number for name, frame in frames.items()}), ca.SX.sym("waits")
         q, q_ref = (ca.SX.sym(name, n_q) for name in ("q", "q_ref"))
         u, correction, impulse, u_ref, a_ref, a, force = (
             ca.SX.sym(name, n_u) for name in ("u", "correction", "impulse", "u_ref", "a_ref", "a", "force")
@@ -62,7 +65,7 @@ class Limits:
         payload = ca.SX.sym("payload", len(held.recorded(bed)) if held else 0)
         wrench, thrust = ca.SX.sym("wrench", len(wrenches(bed))), ca.SX.sym("thrust", len(bed.thrusters))
         seen = MonitorInputs(
-            stamps[0], stamps[1::2], stamps[2::2], measured, innovation, bias, u, impulse, unexplained, faults, q_ref,
+            t, times, numbers, measured, innovation, bias, u, impulse, unexplained, faults, q_ref,
             u_ref, dict(_torques(bed, applied)), payload[payload.numel() - n_u :] if held else ca.SX.zeros(n_u),
         )  # fmt: skip
         monitor = Monitor(bed, seen)
@@ -71,7 +74,7 @@ class Limits:
         rates = [Coordinate(f"{c.name} rate", c.unit) for c in bed.known.velocities]
         apart = KeptApart(bed, q, u)
         self._limits = [
-            *_measured(bed, measured, stamps, ages),
+            *_measured(bed, measured, times - t, ages),
             *_judged(bed, measured),
             *_reported(bed, applied),
             *_finite(Reason.STATE_NOT_FINITE, bed.known.positions, q),
@@ -95,9 +98,9 @@ class Limits:
         #: what `check` gets at the first tick
         self.memory: Array = np.zeros(monitor.memory.before.numel())
 
-        given = [_joined(measured), stamps, _joined(applied), ages, q, u, _joined(innovation), _joined(bias)]
-        given += [correction, d, faults, payload, q_ref, u_ref, a_ref, a, force, wrench, recorded]
-        given += [_joined(setpoints), thrust]
+        sample = ca.vertcat(t, *(ca.vertcat(*frame) for frame in (*frames.values(), *reports.values())))
+        given = [sample, ages, q, u, _joined(innovation), _joined(bias), correction, d, faults, payload]
+        given += [q_ref, u_ref, a_ref, a, force, wrench, recorded, _joined(setpoints), thrust]
 
         def computed(*results: ca.SX) -> list[ca.SX]:
             forces_of_model = [_momentum(bed, q, correction, payload), d - _stuck(bed, q, faults)]
@@ -105,13 +108,13 @@ class Limits:
             return substituted
 
         def write() -> list[ca.Function]:
-            all_hold = apart.all_hold
+            all_hold = ca.logic_and(_usable(frames, reports, waits), apart.all_hold)
             for limit in reversed(self._limits):
                 if limit.reason not in (Reason.KEEP_OUT, Reason.KEEP_OUT_AHEAD):
                     all_hold = ca.logic_and(limit.holds, all_hold)
             each = [*(limit.holds for limit in self._limits), *(limit.value for limit in self._limits)]
             checked, broken = computed(ca.vertcat(all_hold, monitor.memory.after), ca.vertcat(ca.SX(0, 1), *each))
-            inputs = [*given, monitor.memory.before]
+            inputs = [*given, monitor.memory.before, waits]
             # Which limit does not hold takes as long again: it is asked for only where one does not.
             return [ca.Function("checked", inputs, [checked]), ca.Function("broken", inputs, [broken])]
 
@@ -185,7 +188,33 @@ def _stuck(bed: Testbed, q: ca.SX, faults: ca.SX) -> ca.SX:
     return ca.substitute(model.thrust_force(ca.DM(model.available) * (faults == STUCK_OPEN)), model.q, q)
 
 
-def _measured(bed: Testbed, measured: Mapping[str, ca.SX], stamps: ca.SX, ages: ca.SX) -> Iterator[Limit]:
+class _Frame(NamedTuple):
+    """The symbols of a frame."""
+
+    t: ca.SX
+    number: ca.SX
+    status: ca.SX
+    values: ca.SX
+
+
+def _frames(bed: Testbed, devices: Mapping[str, Device]) -> dict[str, _Frame]:
+    numbers = {name: ca.SX.sym(name, 3 + len(device.signals(bed))) for name, device in devices.items()}
+    return {name: _Frame(frame[0], frame[1], frame[2], frame[3:]) for name, frame in numbers.items()}
+
+
+def _usable(frames: Mapping[str, _Frame], reports: Mapping[str, _Frame], waits: ca.SX) -> ca.SX:
+    """Whether no frame is missing or has the status of a fault."""
+    usable = ca.SX(1)
+    for frame in frames.values():  # a silent one is judged by the age of its frame
+        known = ca.logic_and(frame.status >= int(Status.OK), frame.status <= int(Status.SILENT))
+        usable = ca.logic_and(usable, ca.logic_and(known, ca.logic_or(waits == 0, frame.number != 0)))
+    for frame in reports.values():
+        none_yet = ca.logic_and(frame.status == int(Status.NO_FRAME), frame.number == 0)
+        usable = ca.logic_and(usable, ca.logic_or(frame.status == int(Status.OK), none_yet))
+    return usable
+
+
+def _measured(bed: Testbed, measured: Mapping[str, ca.SX], ahead: ca.SX, ages: ca.SX) -> Iterator[Limit]:
     """Only a controller uses sensors: without one, measurements are recorded unchecked, but for emergency stops."""
     for name in bed.devices_of(EmergencyStop):
         pressed = measured[name][0]
@@ -196,8 +225,7 @@ def _measured(bed: Testbed, measured: Mapping[str, ca.SX], stamps: ca.SX, ages: 
         for j, (lower, upper) in enumerate(device.measurable(bed)):
             if math.isfinite(upper - lower):
                 yield from _within(measured[name][j], lower, upper, Reason.SENSOR_SATURATED, own[j].name)
-        ahead = stamps[1 + 2 * i] - stamps[0]
-        yield Limit(ahead <= bed.loop.period_s, Reason.SENSOR_AHEAD, name, ahead, bed.loop.period_s)
+        yield Limit(ahead[i] <= bed.loop.period_s, Reason.SENSOR_AHEAD, name, ahead[i], bed.loop.period_s)
         yield Limit(ages[i] <= bed.age_limit(name), Reason.SENSOR_STALE, name, ages[i], bed.age_limit(name))
 
 

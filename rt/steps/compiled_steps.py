@@ -203,7 +203,6 @@ def _row_form(bed: Testbed, channels: Channels) -> CompiledForm:
         "N_U": len(bed.known.velocities),
         "SENSORS": len(bed.sensors),
         "ACTUATORS": len(bed.actuators),
-        "SENSOR_VALUES": sum(_sizes(bed, bed.sensors)),
         "ACTUATOR_VALUES": sum(_sizes(bed, bed.actuators)),
         "COMMAND_SIZE": channels.topic("/command").stop - channels.topic("/command").start,
         "ROW_WIDTH": channels.width,
@@ -222,7 +221,6 @@ def _row_form(bed: Testbed, channels: Channels) -> CompiledForm:
         "SENSOR_FRAME": [_start(channels.columns("/sample", f"{name}.t")) for name in bed.sensors],
         "APPLIED_FRAME": [_start(channels.columns("/sample", f"applied.{name}.t")) for name in bed.actuators],
         "SETPOINT": [_start(columns) for columns in _setpoints(bed, channels)],
-        "SENSOR_SIZE": _sizes(bed, bed.sensors),
         "ACTUATOR_SIZE": _sizes(bed, bed.actuators),
     }
     return CompiledForm((), sizes, tables, {"period": np.array([bed.loop.period_s])})
