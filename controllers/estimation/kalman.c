@@ -19,11 +19,9 @@ static void kalman_follow_grips(const struct parameters *p, struct memory *m, co
 {
 #if KALMAN_GRIPS
     const double *reported = row + APPLIED_FRAME[KALMAN_GRIPS_OF] + FRAME_VALUES;
-    for (int i = 0; i < KALMAN_SETS; i++)
-        if (!memcmp(reported, p->kalman_sets + KALMAN_GRIPS * i, sizeof(double) * KALMAN_GRIPS)) {
-            m->kalman_set[0] = i;
-            copy(m->kalman_holding, reported, KALMAN_GRIPS);
-        }
+    double set = equal_row(p->kalman_sets, KALMAN_SETS, KALMAN_GRIPS, reported, -1.0);
+    if (set >= 0)
+        m->kalman_set[0] = set, copy(m->kalman_holding, reported, KALMAN_GRIPS);
 #endif
 }
 
