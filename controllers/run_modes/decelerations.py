@@ -87,6 +87,22 @@ def largest_accelerations(model: ControlModel) -> Array:
     return largest
 
 
+def possible_accelerations(model: ControlModel) -> Array:
+    """Of each velocity, what all thrusters and motors together give at most at the start of a run [m/s^2, rad/s^2]."""
+    bed = model.bed
+    start = [bed.simulation.initial.get(c.key, 0.0) for c in bed.known.positions]
+    thrust, torque = ca.SX.sym("thrust", len(bed.thrusters)), ca.SX.sym("torque", len(bed.motors))
+    gives = ca.jacobian(model.thrust_force(thrust) + model.torque_force(torque), ca.vertcat(thrust, torque))
+    inertia, given = ca.Function("efforts", [model.q], [model.mass_matrix, gives])(start)
+    most = [available_thrust(thrusters) for thrusters in bed.devices_of(Thrusters).values()]
+    most.append(np.array([motor.torque_limit_n_m for motor in bed.motors]))
+    each = np.linalg.solve(np.array(inertia), np.array(given) * np.concatenate(most))
+    by_thrust, by_torque = np.split(each, [len(bed.thrusters)], axis=1)
+    thrusts = np.maximum(np.maximum(by_thrust, 0.0).sum(axis=1), np.maximum(-by_thrust, 0.0).sum(axis=1))
+    accelerations: Array = thrusts + np.abs(by_torque).sum(axis=1)
+    return accelerations
+
+
 def stopping_poses(model: ControlModel) -> list[TimedPose]:
     """Poses on the way to rest by braking from q and u: when nothing turns any more, and when all is at rest.
 

@@ -14,7 +14,7 @@ from granite.controllers.behaviours.braking import Braking
 from granite.controllers.behaviours.resuming import Resuming
 from granite.controllers.distribution.yaw_wheel import no_unloading
 from granite.controllers.model import ControlModel
-from granite.controllers.run_modes.decelerations import can_brake
+from granite.controllers.run_modes.decelerations import can_brake, possible_accelerations
 from granite.controllers.run_modes.floating import EstimateFollower, JointDamping, mode_kernels, no_force, torques_only
 from granite.controllers.stack import Stack
 
@@ -30,6 +30,8 @@ class ModeParts:
         self.torques_only = torques_only(bed, kernels["torques_only"])
         self.braking = Braking(model, kernels) if model and self.can_brake else None
         self.damping = JointDamping(model, kernels["joint_damping"]) if model and self.can_brake else None
+        #: of each velocity, what the actuators give at most
+        self.possible = possible_accelerations(model) if model and self.can_brake else np.zeros(0)
         self._sizes = (len(bed.known.positions), len(bed.known.velocities)) if model else (0, 0)
         self._resuming = Resuming(stack.behaviour, *self._sizes)
 
@@ -101,6 +103,11 @@ class ModeStacks(dict[RunMode, Stack]):
     def braked(self) -> list[tuple[int, ...]]:
         """Indices of the velocities that a brake brings to rest together."""
         return self._parts.braking.groups if self._parts.braking else []
+
+    @property
+    def possible(self) -> Array:
+        """Of each velocity, the greatest acceleration by the actuators [m/s^2 or rad/s^2]."""
+        return self._parts.possible
 
     def _decelerations(self, q: Array) -> Array:
         """Of each coordinate at a pose [m/s^2 or rad/s^2]."""

@@ -121,11 +121,14 @@ class Supervisor:
         self._fault_at = -math.inf
         self._measured = [(bed.known.q[name], bed.known.u[name]) for name in obstacles(bed)]
         velocities = bed.known.velocities if bed.controller else ()
-        self._braked_speeds = BrakedSpeeds(self._stacks.braked, [velocity.unit for velocity in velocities])
+        possible = self._stacks.possible
+        self._braked_speeds = BrakedSpeeds(self._stacks.braked, [velocity.unit for velocity in velocities], possible)
         names = [subject.name for subject in subjects(bed)]
         noises = {names.index(name): noise for name, noise in rate_noises(bed).items() if name in names}
-        self._brake, self._brake_fails = BrakeWatch(noises), False
         self._rates = [names.index(f"{velocity.name} rate") for velocity in velocities]
+        bases = [i for i, velocity in enumerate(velocities) if velocity.name not in bed.joints]
+        accelerations = {self._rates[i]: float(possible[i]) for i in bases if len(possible)}
+        self._brake, self._brake_fails = BrakeWatch(noises, accelerations), False
         #: a brake is under way
         self._brakes = False
         #: gives the state and the reference of the last tick

@@ -122,9 +122,31 @@ def test_a_rate_that_swings_back_above_its_limit_is_a_failure(back: float):
     assert watch.grows(0.06, 7, back, 3.0)
 
 
+def base_fails(rates: np.ndarray) -> float:
+    """When a base whose thrusters give 0.024 m/s2 is found to be driven above 0.2 m/s [s]; never: infinity."""
+    watch = BrakeWatch({}, {7: 0.024})
+    watch.begin(0.0)
+    failed = (0.005 * k for k, rate in enumerate(rates) if rate > 0.2 and watch.grows(0.005 * k, 7, rate, 0.2))
+    return next(failed, math.inf)
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.3, 1.5])
+def test_a_base_that_is_pushed_faster_than_its_thrusters_can_is_not_driven(seconds: float):
+    """To 0.35 m/s, then 0.014 m/s2 of brake, with noise that crosses the limit again and again."""
+    t, rng = 0.005 * np.arange(3000), np.random.default_rng(1)
+    rates = np.where(t < seconds, 0.2 + 0.15 * t / seconds, 0.35 - 0.014 * (t - seconds))
+    assert base_fails(rates + 1e-3 * rng.standard_normal(len(t))) == math.inf
+
+
+@pytest.mark.parametrize("part", [0.7, 1.0, 2.0])
+def test_a_base_that_its_thrusters_drive_ends_its_brake_before_half_its_limit_more(part: float):
+    rates = 0.2 + 0.024 * part * 0.005 * np.arange(1, 2000)
+    assert rates[round(base_fails(rates) / 0.005)] < 0.2 * 1.25
+
+
 def driven(accelerations: np.ndarray, decelerates: float = 0.02) -> float:
     """When a base that begins at 0.1 m/s in a brake is found to be driven [s]; never: infinity."""
-    speeds, v = BrakedSpeeds([(0, 1)], ["m/s", "m/s"]), 0.1
+    speeds, v = BrakedSpeeds([(0, 1)], ["m/s", "m/s"], np.array([0.02, 0.02])), 0.1
     speeds.begin()
     for k, a in enumerate(accelerations):
         expected = max(0.1 - decelerates * 0.005 * k, 0.0)
@@ -145,4 +167,9 @@ def test_a_brake_with_weak_thrust_goes_on(part: float):
 
 def test_a_push_that_the_brake_takes_out_is_no_failure():
     parts = [(200, -0.02), (20, 1.0), (120, -0.3), (500, 0.0)]
+    assert driven(np.concatenate([np.full(n, a) for n, a in parts])) == math.inf
+
+
+def test_a_base_that_is_pushed_for_a_second_in_a_brake_is_not_driven():
+    parts = [(100, -0.02), (200, 0.3), (500, -0.02)]
     assert driven(np.concatenate([np.full(n, a) for n, a in parts])) == math.inf
