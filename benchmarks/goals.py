@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +18,26 @@ from granite.controllers.stack import build_stack
 
 #: longest time of a request in the tick [us]
 _MOST_US = 100.0
-_TESTBEDS = "free-flyer", "two-arm-free-flyer"
+#: as many zones again as the guard is timed with; goals begin among them
+_ZONES = [
+    {"name": f"{kind}{i}", kind: shape}
+    for i in range(8)
+    for kind, shape in (
+        ("disc", {"position_m": [0.35 + 0.38 * i, 2.25], "radius_m": 0.1}),
+        ("polygon_m", [[0.3 + 0.38 * i, 0.02], [0.5 + 0.38 * i, 0.02], [0.4 + 0.38 * i, 0.12]]),
+    )
+]
+_TESTBEDS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "free-flyer": ("free-flyer", {}),
+    "two-arm-free-flyer": ("two-arm-free-flyer", {}),
+    "free-flyer, 16 zones": ("free-flyer", {"safety.keep_out": _ZONES}),
+}
 
 
 def measure() -> Iterator[Result]:
-    for name in _TESTBEDS:
-        bed = load(name, ["behaviour={kind='on_demand'}"])
+    for name, (of, changes) in _TESTBEDS.items():
+        overrides: dict[str, Any] = {"behaviour": {"kind": "on_demand"}, **changes}
+        bed = load(of, overrides)
         behaviour = build_stack(bed).behaviour
         assert isinstance(behaviour, OnDemand)
         q = np.array([bed.simulation.initial.get(c.key, 0.0) for c in bed.known.positions])
@@ -34,6 +50,10 @@ def measure() -> Iterator[Result]:
                 None,
             ),
             "a goal, refused": (Request(RequestKind.GO, 1, 0, 1.0, numbers=tuple((q + 0.5).tolist())), None),
+            "a goal beyond a zone, refused": (
+                Request(RequestKind.GO, 1, 0, 60.0, numbers=(q[0], 2.3, *q[2:].tolist())),
+                Reply.NOT_FEASIBLE if changes else None,
+            ),
             "a jog": (Request(RequestKind.JOG, 1, numbers=(0.02, *rest[1:].tolist())), Reply.DONE),
             "a jog, slower": (Request(RequestKind.JOG, 1, numbers=tuple((rest + 0.02).tolist())), None),
         }
@@ -43,7 +63,7 @@ def measure() -> Iterator[Result]:
         def asked(request: Request, reference: Reference = reference, behaviour: OnDemand = behaviour) -> object:
             return behaviour.ask(reference, request)
 
-        calls = {what: (lambda request=request: asked(request)) for what, (request, _) in requests.items()}
+        calls = {what: partial(asked, request) for what, (request, _) in requests.items()}
         for what, seconds in side_by_side(calls, number=20, rounds=200).items():
             us = 1e6 * seconds
             goal = f"at most {_MOST_US:g} us"

@@ -19,7 +19,7 @@ Rows have the coordinates of a measured obstacle, too: it goes on at its rate fr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -58,6 +58,10 @@ _TOLERANCE = 1e-6
 _DURATIONS = np.geomspace(0.5, 900.0, 80)
 #: part of what a goal may use of forces and rates that is used where nobody asks for a duration
 _UNHURRIED = 0.75
+
+
+#: the parts that a row uses, or whether it is apart from all
+Check = Callable[[tuple[Array, ...]], Array]
 
 
 class PathUse(NamedTuple):
@@ -211,12 +215,7 @@ class GoalPaths:
     def _tube_parts(self, rows: Array) -> tuple[Array, Array]:
         if not self._tube_checks:
             return NOTHING, NOTHING
-        is_apart, tube_check = self._tube_checks
-        moving, begin = rows[:-1], rows[:1, 0]
-        if all(is_apart((row, begin)).all() for row in moving):
-            return (np.zeros(len(self._tubes)),) * 2
-        apart = np.vstack([tube_check((row, begin)).reshape(_ZONE_SAMPLES, -1) for row in moving])
-        return apart.max(axis=0), apart[0]
+        return _where_near(self._tube_checks, [(row, rows[:1, 0]) for row in rows[:-1]], len(self._tubes))
 
     def _other_parts(self, rows: Array) -> tuple[Array, Array]:
         moving = rows[:-1]
@@ -225,12 +224,8 @@ class GoalPaths:
         most, first = parts.max(axis=0), parts[0]
         if not self._zone_checks:
             return most, first
-        is_apart, zone_check = self._zone_checks
-        if all(is_apart((row,)).all() for row in moving):
-            none = np.zeros(len(self._zones))
-            return np.concatenate([most, none]), np.concatenate([first, none])
-        apart = np.vstack([zone_check((row,)).reshape(_ZONE_SAMPLES, -1) for row in moving])
-        return np.concatenate([most, apart.max(axis=0)]), np.concatenate([first, apart[0]])
+        near = _where_near(self._zone_checks, [(row,) for row in moving], len(self._zones))
+        return np.concatenate([most, near[0]]), np.concatenate([first, near[1]])
 
     def _functions(self, model: ControlModel) -> list[ca.Function]:
         checks = [
@@ -246,6 +241,24 @@ class GoalPaths:
             checks.append(_check("tube_check", model, self._tubes, _ZONE_SAMPLES, knows_time=True))
             checks.append(_check("are_apart_in_time", model, [apart], _ZONE_SAMPLES, knows_time=True))
         return [_to_pose(self.n), _jog(model), *checks]
+
+
+def _where_near(checks: Sequence[Check], rows: Sequence[tuple[Array, ...]], count: int) -> tuple[Array, Array]:
+    """The largest parts, and the first ones, of limits that rows near to something use, as far as the first refused.
+
+    `is_apart` is as exact as the parts: a path that is taken costs no more than it, and one that is refused one check.
+    """
+    is_apart, check = checks
+    most, first = np.zeros(count), np.zeros(count)
+    for k, row in enumerate(rows):
+        if is_apart(row).all():
+            continue
+        parts = check(row).reshape(_ZONE_SAMPLES, count)
+        most = np.maximum(most, parts.max(axis=0))
+        first = first if k else parts[0]
+        if not (most <= np.maximum(first, 1.0)).all():
+            break
+    return most, first
 
 
 def _knot(q: ca.SX, u: ca.SX, a: ca.SX) -> ca.SX:
