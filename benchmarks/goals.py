@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -63,7 +63,9 @@ def measure() -> Iterator[Result]:
         def asked(request: Request, reference: Reference = reference, behaviour: OnDemand = behaviour) -> object:
             return behaviour.ask(reference, request)
 
-        calls = {what: partial(asked, request) for what, (request, _) in requests.items()}
+        calls: dict[str, Callable[[], object]] = {
+            what: partial(asked, request) for what, (request, _) in requests.items()
+        }
         for what, seconds in side_by_side(calls, number=20, rounds=200).items():
             us = 1e6 * seconds
             goal = f"at most {_MOST_US:g} us"
