@@ -37,7 +37,7 @@ from granite.controllers.thrusters.geometry import available_thrust, thruster_ma
 from granite.kernels.compilation import compile_once
 
 #: DAQP's mark for a row that may be violated at a cost, and the inverse of that cost
-_SOFT, _SOFTNESS = 8, 1e-8
+_SOFT, _SOFTNESS = 8, 1e-6
 
 #: the references of these times [s], or None where a behaviour does not know them
 Preview = Callable[[Array], list[Reference] | None]

@@ -114,3 +114,16 @@ def test_without_preview_the_reference_goes_on_at_its_rate() -> None:
 def test_other_robots_are_refused(name: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         PredictiveControl(PredictiveControl.Options(kind="predictive"), ControlModel(load(name)))
+
+
+def test_a_base_that_can_not_stop_at_the_edge_brakes_as_well_as_it_can() -> None:
+    """Soft rows that cost too much were infeasible to the solver: 46 of 200 such states."""
+    one, rng = law("free-flyer"), np.random.default_rng(0)
+    for _ in range(60):
+        q, u = np.array([*rng.uniform(1.0, 2.0, 2), *rng.uniform(-3, 3, 3)]), 0.05 * rng.normal(size=5)
+        q[1], u[1] = 2.44 - 0.03 * rng.uniform(), 0.1 + 0.05 * rng.uniform()
+        state, reference = at(q, u, q + 0.03 * rng.normal(size=5))
+        solution = one.solve(state, reference, staying(reference))
+        assert solution.is_optimal, solution.status
+        prediction = one.predict(state, reference, staying(reference))
+        assert (prediction.W[0] @ solution.x[:8])[1] < 0.0  # it brakes
