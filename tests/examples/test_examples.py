@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 SAYS = {
     "simulate": "1000 ticks",
     "metrics": "the same from disk: True",
+    "predictive": "predictive: completed",
     "own_law": "replays to the bit: True",
     "own_symbolic_law": "replays to the bit: True",
     "own_behaviour": "x from 0.",
