@@ -29,6 +29,8 @@ include_patterns = ["*.md", "docs/**", "examples/README.md", "examples/notebooks
 source_suffix = {".md": "markdown", ".ipynb": "markdown"}
 exclude_patterns = [path.name for path in ROOT.iterdir() if path.is_dir() and path.name not in ("docs", "examples")]
 myst_heading_anchors = 3
+#: formulas, which forges know by the same word
+myst_fence_as_directive = {"math"}
 
 #: `name` in a docstring is code, and a link where the reference has that name
 default_role = "py:obj"
