@@ -11,11 +11,14 @@ from os.path import normpath
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from docutils.nodes import document
+from docutils.utils.math.latex2mathml import tex2mathml
 from pydantic import BaseModel
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import Config, NumpyDocstring
+from sphinx.util.docutils import SphinxTranslator
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -31,6 +34,7 @@ exclude_patterns = [path.name for path in ROOT.iterdir() if path.is_dir() and pa
 myst_heading_anchors = 3
 #: formulas, which forges know by the same word
 myst_fence_as_directive = {"math"}
+html_math_renderer = "mathml"
 
 #: `name` in a docstring is code, and a link where the reference has that name
 default_role = "py:obj"
@@ -111,8 +115,16 @@ def _unlink_ambiguous_types(app: Sphinx, doctree: document) -> None:
             reference.replace_self(reference.children)
 
 
+def _typeset(translator: SphinxTranslator, node: nodes.Element) -> None:
+    """A formula as MathML, which browsers typeset without a script of another host."""
+    is_block = isinstance(node, nodes.math_block)
+    translator.body.append(tex2mathml(node.astext(), as_block=is_block))
+    raise nodes.SkipNode
+
+
 def setup(app: Sphinx) -> None:
     """Connect the above; called by Sphinx."""
+    app.add_html_math_renderer("mathml", (_typeset, None), (_typeset, None))
     app.connect("source-read", _add_contents)
     app.connect("source-read", _add_keys)
     app.connect("source-read", _show_notebook)
