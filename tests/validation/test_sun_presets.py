@@ -94,6 +94,15 @@ def test_sun25_least_elastic_acceleration_is_stable_for_a_short_time(claims: Cla
 
 
 @pytest.mark.slow
+def test_sun17_the_stabilising_law_turns_the_bar_by_the_rigid_arm(claims: Claims) -> None:
+    """Example 6.1 without stretch: the rigid arm's motors do most of the work."""
+    bed = "sun-planar/example-6-1"
+    off = max(flown(bed).summary["tracking_error"][f"object_bar_{c}"]["max"] for c in ("x", "y", "heading"))
+    claims.below("Sun 17", f"granite sim {bed}: bar off its path", 1e-4, off, "m, rad")
+    assert all(rigid > flexible for rigid, flexible in zip(peaks(bed, "right"), peaks(bed, "left"), strict=True))
+
+
+@pytest.mark.slow
 def test_two_flexible_arms_turn_the_bar() -> None:
     turned("sun-planar/frr-o-rrf", 5e-4)
 
