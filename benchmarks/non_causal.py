@@ -2,7 +2,7 @@
 
 Both bring the tip of one flexible arm along the arc of Example 3.1, about its start pose: Bayo's by the torques of its
 joints, which begin before the tip moves; led from outside by a wrench on the tip with loose joints, which needs no
-knowledge of the path to come, but a second arm, and leaves the modes to swing.
+knowledge of the path to come, but a second arm, and bends the first one far less.
 """
 
 from __future__ import annotations

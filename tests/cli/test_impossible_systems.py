@@ -34,7 +34,7 @@ IMPOSSIBLE = {
         "flx-pendulum/rigid",
         [
             "modules.pendulum.joints.joint.stiffness_n_m_rad=10.0",
-            "modules.pendulum.bodies.link={mass_kg=0.0, com_m=[0.0, 0.0], inertia_kg_m2=0.0}",
+            "modules.pendulum.bodies.link={name='link', mass_kg=0.0, com_m=[0.0, 0.0], inertia_kg_m2=0.0}",
             "modules.pendulum.points=[]",
         ],
         "can move without moving a mass",

@@ -33,19 +33,19 @@ def test_the_torques_bring_the_tip_along_its_path_and_begin_before_it(arm: Flexi
     assert np.abs((led(arm, late) - tip) / size).max() > 0.05
 
 
-def test_led_from_outside_the_same_path_needs_no_torque_before_it_and_leaves_the_modes_to_swing(
-    arm: FlexibleArm,
-) -> None:
+def test_led_from_outside_the_same_path_needs_no_torque_before_it_and_bends_the_arm_less(arm: FlexibleArm) -> None:
     t, tip = path()
     bayo, outside = by_torques(arm, tip), from_outside(arm, tip)
     size = np.abs(tip).max(axis=0)
-    assert np.abs((led(arm, outside) - tip) / size).max() < 1e-9
+    assert np.abs((led(arm, outside) - tip) / size).max() < 1e-6
     assert not outside.torque.any()
     assert early(outside, t) == 0.0
-    assert early(bayo, t) > 0.05
+    assert early(bayo, t) >= 1e-3
+    # Loose joints carry no moment of the links.
+    assert np.abs(bayo.elastic).max() > 100 * np.abs(outside.elastic).max()
     after = t > REST + LASTS + 0.5
-    assert np.abs(bayo.elastic[after]).max() < 1e-3 * np.abs(bayo.elastic).max()
-    assert np.abs(outside.elastic[after]).max() > 1e-2 * np.abs(outside.elastic).max()
+    for lead in (bayo, outside):
+        assert np.abs(lead.elastic[after]).max() < 0.02 * np.abs(lead.elastic).max()
 
 
 def test_without_the_early_torques_there_are_two_ways_out(arm: FlexibleArm) -> None:
