@@ -188,7 +188,7 @@ def _stuck(bed: Testbed, q: ca.SX, faults: ca.SX) -> ca.SX:
     return ca.substitute(model.thrust_force(ca.DM(model.available) * (faults == STUCK_OPEN)), model.q, q)
 
 
-class _Frame(NamedTuple):
+class _FrameSymbols(NamedTuple):
     """The symbols of a frame."""
 
     t: ca.SX
@@ -197,12 +197,12 @@ class _Frame(NamedTuple):
     values: ca.SX
 
 
-def _frames(bed: Testbed, devices: Mapping[str, Device]) -> dict[str, _Frame]:
+def _frames(bed: Testbed, devices: Mapping[str, Device]) -> dict[str, _FrameSymbols]:
     numbers = {name: ca.SX.sym(name, 3 + len(device.signals(bed))) for name, device in devices.items()}
-    return {name: _Frame(frame[0], frame[1], frame[2], frame[3:]) for name, frame in numbers.items()}
+    return {name: _FrameSymbols(frame[0], frame[1], frame[2], frame[3:]) for name, frame in numbers.items()}
 
 
-def _usable(frames: Mapping[str, _Frame], reports: Mapping[str, _Frame], waits: ca.SX) -> ca.SX:
+def _usable(frames: Mapping[str, _FrameSymbols], reports: Mapping[str, _FrameSymbols], waits: ca.SX) -> ca.SX:
     """Whether no frame is missing or has the status of a fault."""
     usable = ca.SX(1)
     for frame in frames.values():  # a silent one is judged by the age of its frame
