@@ -35,7 +35,7 @@ venv: .venv/ready
 
 demo: venv
 	@mkdir -p runs
-	$(BIN)/granite sim free-flyer --out runs/demo.mcap --overwrite
+	$(BIN)/granite sim free-flyer/planned --out runs/demo.mcap --overwrite
 	$(BIN)/granite replay runs/demo.mcap
 	$(BIN)/granite plot runs/demo.mcap --out runs/demo.png --overwrite
 
