@@ -18,6 +18,7 @@ venv: .venv/ready
 # Requirements to run Granite.
 .venv/ready: pyproject.toml requirements.lock requirements-build.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is older than 3.11; set PYTHON=python3.11"; exit 2; }
+	@[ -e $@ ] || rm -rf .venv  # an installation that was interrupted
 	@$(PYTHON) -m venv .venv
 	$(call install,what Granite needs,$(LOCKED) requirements.lock --requirement requirements-build.lock)
 	$(call install,Granite,--no-deps --no-build-isolation --editable .)
