@@ -158,7 +158,7 @@ def test_a_server_that_ends_gives_no_new_frame_and_never_raises(watched: Watched
 def test_y_upwards_is_turned_to_z_upwards() -> None:
     server = VrpnServer()
     watched = WatchedBody(server, up="y")
-    watched.after(-TICK_S, server.message(1, 4, b"short", OFFSET_S))
+    watched.after(-TICK_S, lambda: server.send(server.message(1, 4, b"short", OFFSET_S)))
     frame = watched.frame(0.0, {"other": None, "base": (1.0, 0.3, 0.0)}, -0.005)
     np.testing.assert_allclose(frame.values, [1.0, -0.03, 0.0], atol=1e-6)
     watched.device.close()
