@@ -88,7 +88,10 @@ def largest_accelerations(model: ControlModel) -> Array:
 
 
 def possible_accelerations(model: ControlModel) -> Array:
-    """Of each velocity, what all thrusters and motors together give at most at the start of a run [m/s^2, rad/s^2]."""
+    """Of each velocity, what all thrusters and motors together give at most at the start of a run [m/s^2, rad/s^2].
+
+    Infinite where none of them acts by itself: an object is driven by the hands that hold it.
+    """
     bed = model.bed
     start = [bed.simulation.initial.get(c.key, 0.0) for c in bed.known.positions]
     thrust, torque = ca.SX.sym("thrust", len(bed.thrusters)), ca.SX.sym("torque", len(bed.motors))
@@ -100,7 +103,7 @@ def possible_accelerations(model: ControlModel) -> Array:
     by_thrust, by_torque = np.split(each, [len(bed.thrusters)], axis=1)
     thrusts = np.maximum(np.maximum(by_thrust, 0.0).sum(axis=1), np.maximum(-by_thrust, 0.0).sum(axis=1))
     accelerations: Array = thrusts + np.abs(by_torque).sum(axis=1)
-    return accelerations
+    return np.where(accelerations > 0.0, accelerations, np.inf)
 
 
 def stopping_poses(model: ControlModel) -> list[TimedPose]:

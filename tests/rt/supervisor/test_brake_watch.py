@@ -7,6 +7,8 @@ import pytest
 
 from granite.config.devices.momentum_wheel import MomentumWheels
 from granite.config.loader import load, presets
+from granite.controllers.model import ControlModel
+from granite.controllers.run_modes.decelerations import possible_accelerations
 from granite.rt.supervisor.brake_watch import BrakedSpeeds, BrakeWatch
 from tests.support.wrong_actuators import BRAKED, MOST, WrongActuators, fastest_rate, wrong_motors, wrong_thrusters
 
@@ -142,6 +144,20 @@ def test_a_base_that_is_pushed_faster_than_its_thrusters_can_is_not_driven(secon
 def test_a_base_that_its_thrusters_drive_ends_its_brake_before_half_its_limit_more(part: float):
     rates = 0.2 + 0.024 * part * 0.005 * np.arange(1, 2000)
     assert rates[round(base_fails(rates) / 0.005)] < 0.2 * 1.25
+
+
+def test_an_object_is_watched_without_knowing_what_its_hands_can_give():
+    model = ControlModel(load("two-arm-carry"))
+    possible = possible_accelerations(model)
+    names = [velocity.name for velocity in model.bed.known.velocities]
+    assert {name for name, most in zip(names, possible, strict=True) if most == math.inf} == {
+        name for name in names if name.startswith("target_body")
+    }
+    watch = BrakeWatch({}, {7: math.inf})
+    watch.begin(0.0)
+    rates = 0.2 + 0.5 * 0.005 * np.arange(1, 100)
+    failed = (rate for k, rate in enumerate(rates) if watch.grows(0.005 * k, 7, rate, 0.2))
+    assert next(failed, math.inf) < 0.28
 
 
 def driven(accelerations: np.ndarray, decelerates: float = 0.02) -> float:
