@@ -11,8 +11,8 @@ import pytest
 
 import granite
 from granite.config.errors import InputError
+from granite.rt.rehearsal import rehearsed_cameras
 from granite.rt.rehearsal.rehearsal import rehearsal
-from granite.rt.rehearsal.rehearsed_cameras import sweep_memory
 from granite.rt.run import Run
 from tests.firmware.emulated import need
 from tests.support.killed_boards import PATIENT, child_of, running
@@ -91,7 +91,8 @@ def test_memory_of_a_killed_rehearsal_is_removed_and_that_of_a_running_one_kept(
     try:
         for path in (killed, running_one):
             path.touch()
-        sweep_memory(prefix)
+        for memory in rehearsed_cameras.left_behind(MEMORY, prefix):
+            memory.unlink()
         assert not killed.exists()
         assert running_one.exists()
     finally:
