@@ -89,8 +89,8 @@ def _forward(M: Array, D: Array, K: Array, force: Array) -> tuple[Array, Array]:
     for now, after in zip(force, np.roll(force, -1, axis=0), strict=True):
         states.append(x)
         x = step @ np.concatenate([x, now, after - now])
-    found = np.array(states)
-    return found, found @ A.T + force @ B.T
+    motion = np.array(states)
+    return motion, motion @ A.T + force @ B.T
 
 
 def early(lead: Lead, t: Array) -> float:
