@@ -93,7 +93,15 @@ def test_a_system_moves_as_one_dense_kkt_solve_says_and_acts_as_much_as_it_react
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flexible", [False, True], ids=["rigid", "flexible"])
-@pytest.mark.parametrize(("dimension", "examples"), [("planar", 30), ("spatial", 15)])
+@pytest.mark.parametrize(
+    ("dimension", "examples"),
+    [
+        ("planar", 10),
+        ("spatial", 5),
+        pytest.param("planar", 30, marks=pytest.mark.study),
+        pytest.param("spatial", 15, marks=pytest.mark.study),
+    ],
+)
 def test_any_system_moves_as_one_dense_kkt_solve_says_and_acts_as_much_as_it_reacts(dimension, examples, flexible):
     @settings(max_examples=examples, phases=[Phase.explicit, Phase.generate])  # a smaller seed is no simpler system
     @example(2)  # rigid in space it has a universal joint, the only kind whose modes move

@@ -11,7 +11,7 @@ from granite.logs.log import Log
 from granite.rt.replay import replay
 from granite.rt.run_in_memory import simulate_in_memory
 from tests.support.quick_cases import quick
-from tests.support.testbeds import NAMES, controlled
+from tests.support.testbeds import NAMES, controlled, of_each_structure
 
 #: other laws, sensors and contacts than those of the presets themselves
 VARIANTS = ("fixed-dual-arm/carry-gauges", "fixed-dual-arm/joint-pd", "free-flyer/camera")
@@ -28,7 +28,7 @@ def flown() -> Log:
     return run("free-flyer")
 
 
-@pytest.mark.parametrize("bed", quick(controlled(), "free-flyer", *VARIANTS[:2]))
+@pytest.mark.parametrize("bed", quick(of_each_structure(controlled()), "free-flyer", *VARIANTS[:2]))
 def test_every_preset_with_a_controller_replays_to_the_bit(bed: str):
     log = run(bed)
     result = replay(log)
@@ -49,7 +49,7 @@ def test_a_preset_without_a_controller_replays_to_the_bit(bed: str, monkeypatch:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bed", NAMES)
+@pytest.mark.parametrize("bed", of_each_structure(NAMES))
 def test_every_preset_replays_in_both_modes_in_whichever_it_was_made(bed: str, monkeypatch: pytest.MonkeyPatch):
     short = load(bed, [f"loop.duration_s={20 * load(bed).loop.period_s}"])
     compiled = simulate_in_memory(short)

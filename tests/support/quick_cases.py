@@ -9,7 +9,8 @@ import pytest
 
 
 def quick(cases: Iterable[Any], *chosen: Any) -> list[Any]:
-    """The cases, of which all but the chosen ones are marked slow."""
+    """The cases, of which all but the chosen ones are marked slow; one with marks of its own keeps these."""
     cases = list(cases)
-    assert set(chosen) <= set(cases), chosen
-    return [case if case in chosen else pytest.param(case, marks=pytest.mark.slow) for case in cases]
+    assert all(case in cases for case in chosen), chosen
+    kept = (*chosen, *(case for case in cases if isinstance(case, type(pytest.param()))))
+    return [case if case in kept else pytest.param(case, marks=pytest.mark.slow) for case in cases]

@@ -29,6 +29,8 @@ from tests.support.unhurried import OPTIONS, UNHURRIED
 from tests.support.waiting import until
 
 UNHANDLED = [number for number in TERMINATING if signal.getsignal(number) is signal.SIG_DFL]
+#: of the numbered ones, which have no names, the first and the last stand for those between
+BETWEEN = range(signal.SIGRTMIN + 1, signal.SIGRTMAX)
 
 
 @pytest.fixture
@@ -173,7 +175,9 @@ def test_a_log_is_closed_although_its_terminal_was_stopped_by_ctrl_s(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", UNHANDLED, ids=name_of)
+@pytest.mark.parametrize(
+    "number", [pytest.param(n, marks=[pytest.mark.study] * (n in BETWEEN), id=name_of(n)) for n in UNHANDLED]
+)
 def test_every_signal_that_ends_a_process_ends_the_run_with_a_stop_and_a_whole_log(number, tmp_path):
     check_batch(number, tmp_path / "run.mcap", "virtual")
 

@@ -98,6 +98,7 @@ def test_the_date_of_a_log_is_that_of_its_first_tick_and_not_of_the_recorders_st
 
 
 @pytest.mark.slow
-def test_fifty_kills_leave_logs_as_promised() -> None:
-    for outcome in kill_many(50, seed=2):
+@pytest.mark.parametrize("kills", [10, pytest.param(50, marks=pytest.mark.study)])
+def test_many_kills_leave_logs_as_promised(kills: int) -> None:
+    for outcome in kill_many(kills, seed=2):
         check(outcome)

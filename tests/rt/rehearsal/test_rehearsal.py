@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -18,7 +17,6 @@ import pytest
 import granite
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.errors import InputError
-from granite.config.loader import to_json
 from granite.logs.latency import latencies
 from granite.logs.log import Log
 from granite.logs.run_summary import RunSummary
@@ -26,32 +24,19 @@ from granite.rt.rehearsal.board_program import board_program
 from granite.rt.rehearsal.rehearsal import rehearsal
 from granite.rt.run import Run
 from tests.firmware.emulated import need
-from tests.support.controlled_plant import CONTROLLED
 from tests.support.killed_boards import running
+from tests.support.testbeds import controlled, of_each_structure
 
 #: a loaded machine suspends a loop for longer than a real board would wait
 WATCHDOG_S = 1.0
 #: how well a rehearsal knows the times of its boards' samples
 TIMED = {"devices.joint_sensors.time_deviation_s": 1e-3}
-#: what may differ between two beds with the same loop, controller and devices
-LAB = {"title", "note", "seed", "tuning", "safety", "simulated", "simulation"}
 
 
-def without_lab(table: Any) -> Any:
-    if isinstance(table, dict):
-        return {key: without_lab(value) for key, value in table.items() if key not in LAB}
-    return [without_lab(value) for value in table] if isinstance(table, list) else table
-
-
-def rehearsed_presets() -> list[Any]:
-    """All that are controlled; one with the loop, controller and devices of one before is for `make studies`."""
-    names: list[Any] = []
-    before = set()
-    for name in CONTROLLED:
-        loop = json.dumps(without_lab(json.loads(to_json(granite.load(name))) | {"name": "", "use": ""}))
-        names.append(pytest.param(name, marks=pytest.mark.study) if loop in before else name)
-        before.add(loop)
-    return names
+def ports(bed: granite.Testbed) -> object:
+    """What a rehearsal of a variant may have of its own."""
+    kinds = tuple(sorted(device.kind for device in bed.devices.values()))
+    return kinds, bed.behaviour.kind, bed.controller and bed.controller.law.kind, len(bed.contacts)
 
 
 def rehearsed(bed: granite.Testbed, log: Path) -> tuple[RunSummary, Log]:
@@ -203,7 +188,7 @@ def test_the_command_prints_latency_and_links(tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", rehearsed_presets())
+@pytest.mark.parametrize("name", of_each_structure(controlled(), ports))
 def test_a_preset_rehearses_as_it_simulates(name: str, tmp_path: Path):
     """Errors are those of the simulation within the effect of the latency, noise and pulses.
 
@@ -214,7 +199,7 @@ def test_a_preset_rehearses_as_it_simulates(name: str, tmp_path: Path):
         pytest.skip("no serial port exchanges all frames in its period: refused")
     ages = {f"safety.age_s.{sensor}": 1.0 for sensor in bed.sensors}  # a loaded machine delays bytes on their way
     flies_only = bed.behaviour.kind == "waypoints" and not bed.contacts
-    longest = 5.0 if "/" in name and flies_only else 15.0
+    longest = 5.0 if "/" in name and flies_only else 12.0
     bed = granite.load(name, {"loop.duration_s": min(bed.loop.duration_s, longest)} | ages)
     summary, log = rehearsed(bed, tmp_path / "run.mcap")
     assert summary["ended"] == "completed", summary["text"]

@@ -23,7 +23,7 @@ from granite.rt.steps.step_by_step import StepByStep
 from granite.rt.supervisor.supervisor import Supervisor
 from tests.support.compiled_ticks import rows_of
 from tests.support.quick_cases import quick
-from tests.support.testbeds import controlled, shortened
+from tests.support.testbeds import controlled, of_each_structure, shortened
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="compiled steps need a C compiler")
 
@@ -67,7 +67,7 @@ def test_a_gyro_an_accelerometer_and_a_second_pose_are_fused_with_the_bits_of_py
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", controlled())
+@pytest.mark.parametrize("name", of_each_structure(controlled()))
 def test_every_controlled_testbed_has_the_bits_of_the_run_in_python(name: str):
     assert_equal_to_the_bit(shortened(load(name)))
 

@@ -10,7 +10,7 @@ from tests.support.sanitized_run import sanitized
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("gcc") is None, reason="needs the sanitizers of gcc")]
 
 
-@pytest.mark.parametrize("name", ["free-flyer", "free-flyer/payload", "two-arm-catch", "fixed-dual-arm/carry", "leap"])
+@pytest.mark.parametrize("name", ["free-flyer/payload", "two-arm-catch", "leap"])
 def test_a_compiled_run_is_clean_under_sanitizers(tmp_path: Path, name: str):
     done = sanitized(tmp_path, name, 200)
     assert done.returncode == 0, done.stderr[-3000:]
