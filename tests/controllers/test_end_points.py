@@ -40,6 +40,7 @@ class Hand:
         self.deviation, self.bias = entries("/state", "deviation"), entries("/state", "bias")[-1]
 
 
+@pytest.mark.slow
 def test_the_hand_is_where_its_target_says_and_not_where_offset_angles_say() -> None:
     plain, seen = (
         [Hand(load(name, {"seed": seed})) for seed in SEEDS] for name in ("free-flyer", "free-flyer/hand-target")

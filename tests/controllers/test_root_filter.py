@@ -166,6 +166,7 @@ def pushed(seed: int, with_accelerometer: bool) -> tuple[Array, Array]:
     return scaled, errors[3:5]
 
 
+@pytest.mark.slow
 def test_an_accelerometer_shows_an_acceleration_that_is_not_known_and_poses_its_bias() -> None:
     fused, plain = ([pushed(seed, is_fused) for seed in range(16)] for is_fused in (True, False))
     assert np.mean(np.square([scaled for scaled, _ in fused])) == pytest.approx(1.0, abs=0.35)

@@ -127,6 +127,7 @@ def test_the_better_one_of_two_is_left_out_too_when_it_is_bad() -> None:
     assert np.abs(log["/state"].elbow_rad - log["/truth"].elbow_rad)[log.t > 3.0].max() < 5e-3
 
 
+@pytest.mark.slow
 def test_two_that_contradict_each_other_from_the_start_end_the_run_by_name() -> None:
     fault = offset(0.0, "second", "elbow_angle_rad", 0.05, 10.0)
     changes = {"devices.second": SECOND, "loop.duration_s": 1.0, "simulation.events": [fault]}

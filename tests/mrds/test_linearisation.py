@@ -144,6 +144,7 @@ def test_each_constraint_adds_two_zeros_to_the_eigenvalues_of_the_mechanism() ->
     np.testing.assert_allclose(np.sort_complex(far**2), np.sort_complex(few**2), atol=1e-7 * np.abs(few).max() ** 2)
 
 
+@pytest.mark.slow
 def test_the_same_grasp_twice_is_linearised_like_once_and_shares_no_definite_force() -> None:
     system, q, u = closed_chains(2, 6, "rigid_grasp", seed=26)
     twice = system.contacts["tip0"].model_copy(update={"name": "again"})

@@ -181,9 +181,11 @@ def test_a_driver_that_can_not_be_had_is_refused_with_its_key(tmp_path: Path, dr
 @pytest.mark.parametrize(
     ("driver", "expected"),
     [
-        ('{ kind = "moteus", port = "/dev/bus", ids = { shoulder = 1, elbow = 2 } }', 1e-3),
+        pytest.param(
+            '{ kind = "moteus", port = "/dev/bus", ids = { shoulder = 1, elbow = 2 } }', 1e-3, marks=pytest.mark.slow
+        ),
         ('{ kind = "serial_text", port = "/dev/lines" }', 0.005 / 3**0.5),
-        ('{ kind = "serial_text", port = "/dev/lines", clock_s = 1e-3 }', 1e-3),
+        pytest.param('{ kind = "serial_text", port = "/dev/lines", clock_s = 1e-3 }', 1e-3, marks=pytest.mark.slow),
     ],
 )
 def test_the_estimator_gets_the_uncertainty_of_a_real_joint_sensors_time_from_its_driver(

@@ -37,6 +37,7 @@ def moved(testbed: Testbed, is_smooth: bool = True) -> dict[str, Array]:
     return {entry: log.rows[:, log.channels.columns("/truth", entry)] for entry in ("t", "q", "u", "closed", "wrench")}
 
 
+@pytest.mark.slow
 def test_two_pucks_on_a_spring_and_a_damper_swing_as_the_closed_form_says() -> None:
     k, d, v = 1e4, 60.0, 0.5
     truth = moved(chase(speed=v, stiffness_n_m=k, damping_n_s_m=d))

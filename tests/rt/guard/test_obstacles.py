@@ -61,6 +61,7 @@ def test_a_robot_rests_beside_the_way_of_one_that_it_does_not_control(push_n: fl
     assert np.ptp(x[-1000:]) < 0.005
 
 
+@pytest.mark.slow
 def test_without_a_tube_it_is_braked_for_later_and_hit() -> None:
     """What the growth, and to look further than the brake, are for."""
     bed = crossing(ACROSS, 13.0)
@@ -93,6 +94,7 @@ def test_a_goal_in_its_way_is_refused_by_its_name() -> None:
         planned(crossing({**target, "duration_s": None, "objective": "time"}, 34.0))
 
 
+@pytest.mark.slow
 def test_goals_are_possible_when_it_has_passed_and_replay() -> None:
     to_other_side = Request(RequestKind.GO, 1, 0, 20.0, numbers=(4.0, *[nan] * 5))
     # The same as a path of two knots, which are handed over in two ticks.

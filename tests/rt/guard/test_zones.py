@@ -69,7 +69,8 @@ def test_two_robots_that_exchange_places_are_refused_and_those_that_pass_are_not
     build_stack(flyer_pair({"behaviour.waypoints": exchange(1.7, 2.3)}))
 
 
-@pytest.mark.parametrize("zone", [POST, pytest.param(WALL, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("zone", [POST, WALL])
 def test_an_arm_is_braked_before_a_zone(zone: dict[str, Any]) -> None:
     bed = load("free-flyer", {"safety.keep_out": [zone], "loop.duration_s": 13.0, **NOT_CHECKED})
     log = simulate_in_memory(bed)

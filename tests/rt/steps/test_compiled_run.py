@@ -97,6 +97,7 @@ def test_the_best_pattern_has_the_bits_of_the_loop():
     assert assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=3", *BEST_PATTERN])).reason is Reason.PASSED
 
 
+@pytest.mark.slow
 def test_a_measured_floor_has_the_bits_of_the_loop():
     """Its slope changes the run."""
     heights = (1e-3 * np.sin(np.arange(20))).tolist()
@@ -127,12 +128,14 @@ def test_throttles_beside_on_off_modulation_have_the_bits_of_the_loop():
     assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=2", *changes]))
 
 
+@pytest.mark.slow
 def test_gyro_and_pressure_have_the_bits_of_the_loop():
     gyro = {"simulated": {"bias_rad_s": 0.01, "scale": 1.02}}
     bed = load("free-flyer", {"devices.gyro": gyro, "devices.pressure": {}, "loop.duration_s": 1.0})
     assert_equal_to_the_bit(bed)
 
 
+@pytest.mark.slow
 def test_a_camera_with_every_error_has_the_bits_of_the_loop():
     """Poses of another body, too, which the estimator rejects once it is settled."""
     simulated = {

@@ -57,6 +57,7 @@ def test_a_run_has_the_bits_of_the_run_in_python(name: str):
     assert reasons[-1] == Reason.PASSED
 
 
+@pytest.mark.slow
 def test_a_gyro_an_accelerometer_and_a_second_pose_are_fused_with_the_bits_of_python():
     second = "devices.second={kind='vision', rate_hz=25.0, latency_s=0.11, position_noise_m=2e-3}"
     beside = ["devices.gyro={}", "devices.accelerometer={position_m=[0.1, 0.2]}", second]
@@ -147,6 +148,7 @@ def test_a_clamped_set_point_is_decided_as_in_python():
     assert Reason.SETPOINT_CLAMPED in rows[:, run.channels.columns("/verdict", "reason")]
 
 
+@pytest.mark.slow
 def test_ticks_that_were_skipped_are_predicted_as_in_python():
     """A history longer than its memory, and predictions over several periods."""
     rows = {}

@@ -20,6 +20,7 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "own_sensor.py"
 SENSORS = {"devices.gyro": {"kind": f"{EXAMPLE}:Gyro"}, "devices.laser": {"kind": f"{EXAMPLE}:RangeFinder"}}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_compiler() is None, reason="compiled steps need a C compiler")
 def test_a_gyro_and_a_range_finder_of_ones_own_are_compiled_recorded_and_replayed(tmp_path: Path) -> None:
     bed = granite.load("free-flyer", {**SENSORS, "loop.duration_s": 0.6})

@@ -168,6 +168,7 @@ def bed_with(law: Path, name: str, duration: float = 0.6) -> granite.Testbed:
     return granite.load("free-flyer", {"controller.law": f"{law}:{name}", "loop.duration_s": duration})
 
 
+@pytest.mark.slow
 def test_a_law_as_an_expression_is_compiled_with_the_bits_of_its_python_form(law: Path) -> None:
     bed = bed_with(law, "Integrating")
     compiled, _, run = rows_of(bed, compiled=True)

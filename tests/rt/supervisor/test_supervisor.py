@@ -61,6 +61,7 @@ def test_a_hold_brakes_to_rest_and_keeps_the_pose():
     np.testing.assert_allclose(q[-200:], np.broadcast_to(q[-1], (200, 5)), atol=3e-3)
 
 
+@pytest.mark.slow
 def test_a_hold_far_from_the_reference_is_no_jump_that_ends_the_run():
     """The reference of a hold begins at the estimate, in the tick after that of the fault."""
     weak = "controller.law.gains.base={stiffness_1_s2=0.001,damping_1_s=0.01}"

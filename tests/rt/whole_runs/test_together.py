@@ -63,7 +63,8 @@ def waiting(name: str, wait_s: float, duration_s: float, **target: float) -> dic
     return {**behaviour, "waypoints": [stays, *behaviour["waypoints"]]}
 
 
-@pytest.mark.parametrize("stream", [{}, pytest.param(BAD_STREAM, marks=pytest.mark.slow)], ids=["good", "bad"])
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", [{}, BAD_STREAM], ids=["good", "bad"])
 def test_loops_whose_ways_cross_brake_for_each_other_and_repeat_to_the_bit(stream: dict[str, Any]) -> None:
     """None knows what the other one is going to do: both rest before they meet. Each log replays."""
     beds = loops(move("a", 25.0, x=4.0), move("b", 20.0, y=1.0), 14.0, **stream)
