@@ -5,8 +5,7 @@ enum { POSE = 3, STEP = 6, ROOT_ROOM = 2 * ROOT_KEEP };
 enum {
     CHECKPOINT_T,
     CHECKPOINT_STEP,
-    CHECKPOINT_X = CHECKPOINT_STEP + STEP,
-    CHECKPOINT_Z = CHECKPOINT_X + 2 * ROOT_N,
+    CHECKPOINT_Z = CHECKPOINT_STEP + STEP,
     CHECKPOINT_P = CHECKPOINT_Z + ROOT_Z,
     CHECKPOINT = CHECKPOINT_P + ROOT_P
 };
@@ -16,6 +15,7 @@ static double *root_checkpoint(struct memory *m, int r, int j)
 {
     return m->root_checkpoints + CHECKPOINT * (r * ROOT_ROOM + j);
 }
+static double *root_x(struct memory *m, int r, int j) { return m->root_x + 2 * ROOT_N * (r * ROOT_ROOM + j); }
 static double *root_event(struct memory *m, int r, int e) { return m->root_events + EVENT * (r * ROOT_EVENTS + e); }
 
 /* How many of n rows are before t, from the end, where t is; `or_at`: or at it. */
@@ -37,6 +37,7 @@ static int root_forget(struct memory *m, int r)
 {
     int n = (int)m->root_n_events[r];
     copy(root_checkpoint(m, r, 0), root_checkpoint(m, r, ROOT_KEEP), CHECKPOINT * ROOT_KEEP);
+    copy(root_x(m, r, 0), root_x(m, r, ROOT_KEEP), 2 * ROOT_N * ROOT_KEEP);
     m->root_valid[r] -= ROOT_KEEP;
     int old = root_count(root_event(m, r, 0), EVENT, n, root_checkpoint(m, r, 0)[CHECKPOINT_T], 1);
     root_move_events(m, r, 0, old, n - old);
@@ -58,7 +59,7 @@ static void root_push(const struct parameters *p, struct memory *m, const struct
     double *checkpoint = root_checkpoint(m, r, stored);
     checkpoint[CHECKPOINT_T] = t;
     copy(checkpoint + CHECKPOINT_STEP, step, STEP);
-    copy(checkpoint + CHECKPOINT_X, x, 2 * ROOT_N);
+    copy(root_x(m, r, stored), x, 2 * ROOT_N);
     m->root_stored[r] = stored + 1;
 }
 
@@ -100,7 +101,7 @@ static void root_start(const struct parameters *p, struct memory *m, const struc
     m->root_refused[r] = 0;
     m->root_refused_at[r] = INFINITY;
     first[CHECKPOINT_T] = frame[FRAME_T];
-    copy(first + CHECKPOINT_X, x, 2 * ROOT_N);
+    copy(root_x(m, r, 0), x, 2 * ROOT_N);
     m->root_valid[r] = m->root_n_events[r] = 0;
     root_push(p, m, ks, r, t, rest, x);
 }
@@ -159,15 +160,16 @@ static void root_propagate(const struct kernels *ks, int r, struct root_state *s
 
 /* Measurement update by measurement e, unless it is new and beyond the gate: then it is dropped. The next one. */
 static int root_judge(const struct parameters *p, struct memory *m, const struct kernels *ks, int r, int e,
-                      struct root_state *s, const double *checkpoint, double gate)
+                      struct root_state *s, int j, double gate)
 {
     double *event = root_event(m, r, e), exposed = event[EVENT_T], *values = event + EVENT_VALUES;
     int code = (int)event[EVENT_SENSOR], is_new = code < 0, local = is_new ? -1 - code : code;
     int sensor = ROOT_SENSOR_FIRST[r] + local, rows = ROOT_SENSOR_ROWS[sensor];
     double variance[ROOT_VALUES], sigmas[ROOT_VALUES], within, limit = is_new ? gate : INFINITY;
     const struct kernel *k = &ks->root_update[sensor];
+    const double *checkpoint = root_checkpoint(m, r, j);
     double since = exposed - checkpoint[CHECKPOINT_T];
-    k->arg[0] = s->now, k->arg[1] = s->now + ROOT_Z, k->arg[2] = checkpoint + CHECKPOINT_X, k->arg[3] = &since;
+    k->arg[0] = s->now, k->arg[1] = s->now + ROOT_Z, k->arg[2] = root_x(m, r, j), k->arg[3] = &since;
     k->arg[4] = checkpoint + CHECKPOINT_STEP, k->arg[5] = m->kalman_deviation, k->arg[6] = values;
     k->arg[7] = root_variance_of(p, sensor, values, variance), k->arg[8] = &limit;
     k->res[0] = s->next, k->res[1] = s->next + ROOT_Z, k->res[2] = sigmas, k->res[3] = &within;
@@ -221,7 +223,7 @@ static void root_replay(const struct parameters *p, struct memory *m, const stru
                 root_propagate(ks, r, &s, numbers);
             }
             if (is_event)
-                e = root_judge(p, m, ks, r, e, &s, checkpoint, gate);
+                e = root_judge(p, m, ks, r, e, &s, j, gate);
         }
         copy(checkpoint + CHECKPOINT_Z, s.now, ROOT_Z + ROOT_P);
     }

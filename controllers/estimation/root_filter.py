@@ -376,10 +376,11 @@ class RootMemory:
         self.most_events = room * max((len(k.root.sensors) for k in roots), default=1) + 1
         #: whether a pose has arrived; how many checkpoints there are, and the last one that is valid
         self.started, self.stored, self.valid = np.zeros(r), np.zeros(r), np.zeros(r)
-        #: at each checkpoint its time, the step to it, the state of the model, z and P
-        columns = np.cumsum([0, 1, STEP, 2 * n, n_z, n_p])
-        self.checkpoints = np.zeros((r, room, columns[-1]))
-        times, self.steps, self.x, self.z, self.P = (
+        #: at each checkpoint its time, the step to it, z and P; apart from it, as a small processor's memory is in
+        #: parts, the state of the model
+        columns = np.cumsum([0, 1, STEP, n_z, n_p])
+        self.checkpoints, self.x = np.zeros((r, room, columns[-1])), np.zeros((r, room, 2 * n))
+        times, self.steps, self.z, self.P = (
             self.checkpoints[:, :, first:last] for first, last in itertools.pairwise(columns)
         )
         self.times = times[:, :, 0]
@@ -575,7 +576,8 @@ class RootFilters:
     def _forget(self, r: int) -> int:
         """Drop the older half of the checkpoints, and the measurements before the others."""
         memory, keep = self.memory, self.memory.keep
-        memory.checkpoints[r, :keep] = memory.checkpoints[r, keep:].copy()
+        for kept in (memory.checkpoints[r], memory.x[r]):
+            kept[:keep] = kept[keep:].copy()
         memory.valid[r] -= keep
         n = int(memory.n_events[r])
         old = int(np.searchsorted(memory.event_t[r, :n], memory.times[r, 0], side="right"))
