@@ -22,10 +22,11 @@ from typing import Any
 
 import casadi as ca
 
+from granite.config.errors import CompilationError
 from granite.kernels import code_cache
 from granite.kernels.c_compiler import find_compiler
 from granite.kernels.kernel import Kernel
-from granite.kernels.library import code_digest, compiled_library
+from granite.kernels.library import code_digest, compiled_library, is_portable
 
 #: packages that write functions in symbols, with all that they import to do so
 WRITERS = ("calibration", "config", "controllers", "kernels", "mrds", "rt/guard", "sim")
@@ -63,7 +64,7 @@ def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, 
     functions = [_dense(f) for f in functions]
     compiler = _compiler()
     if compiler is None:
-        return {f.name(): Kernel(f) for f in functions}
+        return _interpreted(functions)
     return _loaded(functions, _library(name, functions, compiler))
 
 
@@ -129,13 +130,20 @@ def _loaded(functions: list[ca.Function], library: Path | None) -> dict[str, Ker
     """The functions from a library, or as they are where there is none."""
     copy = code_cache.loadable(library) if library else None
     if copy is None:
-        return {f.name(): Kernel(f) for f in functions}
+        return _interpreted(functions)
     return {f.name(): Kernel(ca.external(f.name(), str(copy)), copy) for f in functions}
 
 
+def _interpreted(functions: list[ca.Function]) -> dict[str, Kernel]:
+    """The functions in CasADi's virtual machine, which has the machine's own sin and cos."""
+    if is_portable() and not _KEPT_SYMBOLIC.get():
+        raise CompilationError("GRANITE_PORTABLE=1 needs a C compiler")
+    return {f.name(): Kernel(f) for f in functions}
+
+
 def mode() -> str:
-    """How functions are evaluated on this machine: `compiled` or `virtual machine`."""
-    return "virtual machine" if _compiler() is None else "compiled"
+    """How functions are evaluated on this machine: `compiled`, `portable` (compiled) or `virtual machine`."""
+    return "virtual machine" if _compiler() is None else "portable" if is_portable() else "compiled"
 
 
 def _dense(function: ca.Function) -> ca.Function:

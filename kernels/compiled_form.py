@@ -30,8 +30,6 @@ from granite.kernels.library import compile_source
 
 #: file with what every C file uses
 HEADER = Path(__file__).with_name("compiled_form.h")
-#: what exported code has in place of the machine's sin, cos and exp
-ELEMENTARY = Path(__file__).with_name("elementary.c")
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,14 @@ from granite.kernels.c_compiler import compile_library, find_compiler, refuse_ju
 _OPTIMISATION = os.environ.get("GRANITE_OPTIMISATION") or "-O1"
 FLAGS = (_OPTIMISATION, "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared")
 
+#: what exported code, and compiled code with GRANITE_PORTABLE=1, has in place of the machine's sin, cos, exp and hypot
+ELEMENTARY = Path(__file__).with_name("elementary.c")
+
+
+def is_portable() -> bool:
+    """Whether compiled code has the functions of `elementary.c`, whose bits depend on no processor or C library."""
+    return os.environ.get("GRANITE_PORTABLE", "0") not in ("", "0")
+
 
 def compile_source(name: str, source: str) -> ctypes.CDLL:
     """A library of C code, compiled or from the cache.
@@ -46,6 +54,8 @@ def compile_source(name: str, source: str) -> ctypes.CDLL:
 
 def compiled_library(name: str, source: str, names: Iterable[str], compiler: str) -> Path | None:
     """The library with these functions, from the cache or compiled; None where no disk has room for it."""
+    if is_portable():
+        source = f'#include "{ELEMENTARY}"\n{source}'
     file = f"{name}-{code_digest((source,), compiler)[:24]}.so"
 
     def compile_to(library: Path) -> None:
@@ -120,7 +130,8 @@ def on_compile(callback: Callable[[str], None]) -> Iterator[None]:
 
 def code_digest(content: Iterable[str], compiler: str) -> str:
     """Hash of the content and of everything else that compiled code depends on: compiler, flags, processor."""
-    parts = (*content, version_of(compiler), *FLAGS, _processor())
+    functions = (ELEMENTARY.with_suffix(".h"), ELEMENTARY) if is_portable() else ()
+    parts = (*content, *(file.read_text() for file in functions), version_of(compiler), *FLAGS, _processor())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -27,8 +27,9 @@ from granite.config.whole_file import whole_folder
 from granite.controllers.behaviours.state_machine import StateMachine
 from granite.controllers.stack import build_stack
 from granite.kernels.compilation import c_source, kept_symbolic
-from granite.kernels.compiled_form import ELEMENTARY, CompiledForm, source_of
+from granite.kernels.compiled_form import CompiledForm, source_of
 from granite.kernels.kernel import Kernel
+from granite.kernels.library import ELEMENTARY
 from granite.logs.channels import Channels
 from granite.logs.log import Log
 from granite.rt.guard.guard import Guard

@@ -15,6 +15,7 @@ from granite.config.reasons import Reason
 from granite.config.records import Array, Command, Frame, Sample, Tick
 from granite.config.run_modes import GOAL_ANSWER, Reply, Request, RequestKind, RunMode
 from granite.controllers.stack import build_stack
+from granite.kernels.library import is_portable
 from granite.logs.channels import Channels
 from granite.logs.log import Log
 from granite.rt.guard.guard import Guard
@@ -68,9 +69,13 @@ def replay(log: Log, progress: Callable[[int], None] | None = None, *, trust: bo
     Raises
     ------
     InputError
-        Where the code of a user's own part is missing, or is not trusted.
+        Where the code of a user's own part is missing, or is not trusted, or GRANITE_PORTABLE differs from the run's.
     """
     name = f"log of {log.bed.name}"
+    if (log.info.get("model") == "portable") != is_portable():
+        raise InputError(
+            "other functions than in the run", file=name, expected=f"GRANITE_PORTABLE={int(not is_portable())}"
+        )
     try:
         files = vouched(log.bed, _recorded_sources(log), trust)
     except InputError as refusal:

@@ -86,6 +86,21 @@ def test_a_machine_without_a_compiler_falls_back(monkeypatch: pytest.MonkeyPatch
     assert swung(make())
 
 
+@needs_compiler
+def test_portable_code_has_functions_of_its_own_and_only_compiled(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = ca.SX.sym("x")
+    sine, angle = ca.Function("sine", [x], [ca.sin(x)]), np.array([1.0e7])  # beyond what `elementary.c` reduces
+    for key in ("a key", None):
+        assert np.isfinite(compilation.compile_once("sine", key, lambda: [sine])["sine"].run((angle,)))
+    monkeypatch.setenv("GRANITE_PORTABLE", "1")
+    assert mode() == "portable"
+    for key in ("a key", None):
+        assert np.isnan(compilation.compile_once("sine", key, lambda: [sine])["sine"].run((angle,)))
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    with pytest.raises(CompilationError, match="needs a C compiler"):
+        compile_functions("sine", [sine])
+
+
 # --- the cache
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.logs.log import Log
@@ -131,3 +132,16 @@ def test_a_gap_in_the_log_ends_the_replay_there(flown: Log):
     assert result.first is None
     assert result.gap == 99
     assert result.ticks == 100
+
+
+@pytest.mark.slow
+def test_a_portable_log_replays_with_portable_functions_alone(flown: Log, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("GRANITE_PORTABLE", "1")
+    with pytest.raises(InputError, match="expected GRANITE_PORTABLE=0"):
+        replay(flown)
+    portable = run("free-flyer")
+    assert replay(portable).first is None
+    assert not np.array_equal(portable.rows, flown.rows)
+    monkeypatch.setenv("GRANITE_PORTABLE", "0")
+    with pytest.raises(InputError, match="expected GRANITE_PORTABLE=1"):
+        replay(portable)
