@@ -1,6 +1,10 @@
 """An operator by topics and services of ROS 2."""
 
+import json
 import math
+import os
+import subprocess
+import sys
 import time
 from itertools import zip_longest
 
@@ -13,6 +17,7 @@ from granite.rt.replay import replay
 from granite.rt.ros2 import operator_topics
 from granite.rt.ros2.operator_topics import OperatorTopics
 from granite.rt.ros2.options import Ros2
+from tests.support import ros2_peer
 from tests.support.operator_clients import Session
 from tests.support.ros2_peer import (
     DiagnosticArray,
@@ -34,6 +39,8 @@ from tests.support.ros2_peer import (
 
 ON_DEMAND = "behaviour={kind='on_demand'}"
 HEADER = Header(Time(0, 0), "world")
+#: as ROS 2 prints it
+POSE_HASH = "RIHS01_10f3786d7d40fd2b54367835614bff85d4ad3b5dab62bf8bca0cc232d73b4cd8"
 
 
 class Noting:
@@ -229,3 +236,32 @@ def test_a_goal_by_a_topic_moves_the_robot_is_refused_out_of_reach_and_replays(d
     assert any("operator 'ros2' asked for go" in text for text in said)
     replayed = replay(log)
     assert (replayed.first, replayed.ticks) == (None, log.summary["ticks"])
+
+
+@pytest.mark.slow
+def test_a_node_of_rclpy_finds_reads_and_operates_a_run(domain, tmp_path, monkeypatch):
+    """RCLPY_PYTHON: a Python with rclpy, such as one with `ros-jazzy-rclpy` and `ros-jazzy-rmw-fastrtps-cpp`."""
+    python = os.environ.get("RCLPY_PYTHON", sys.executable)
+    outside = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    if subprocess.run([python, "-c", "import rclpy"], env=outside, capture_output=True, check=False).returncode:
+        pytest.skip("RCLPY_PYTHON names no Python with rclpy")
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")  # Fast DDS announces itself by multicast alone
+    outside |= {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
+    program = os.path.join(os.path.dirname(ros2_peer.__file__), "rclpy_peer.py")
+    with Session(tmp_path, "--ros2", "--set", ON_DEMAND) as session:
+        words = [python, program, "1.2", "4"]
+        peer = subprocess.run(words, env=outside, capture_output=True, text=True, timeout=200, check=False)
+        assert peer.returncode == 0, peer.stderr
+        log = session.finish()
+    report = json.loads(peer.stdout)
+    assert ["granite", "/"] in report["nodes"]
+    assert report["topics"]["/tf"] == ["tf2_msgs/msg/TFMessage"]
+    assert report["writer"] == ["granite", "geometry_msgs/msg/PoseStamped", POSE_HASH]
+    assert report["said"][0].startswith("refused: the range of base_x in safety.table_m would be left by")
+    assert report["said"][1].startswith("done in ")
+    assert report["joints"] == ["shoulder", "elbow"]
+    assert log.summary["text"] == "the operator stopped the run: operator 'ros2'"
+    written = log["/state"].base_x_m.tolist()
+    assert len(report["poses"]) > 700  # of 800
+    assert {x for _, x in report["poses"]} <= set(written)
+    assert report["poses"][-1][1] - report["poses"][0][1] > 0.01
