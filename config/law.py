@@ -22,6 +22,9 @@ class LawTable(PartTable):
     #: its demand is F = M a + h of an open chain, and the torques may exceed the limits of the motors
     gives_joint_accelerations: ClassVar[bool] = False
 
+    #: run it where the closed loop is unstable at the start
+    allow_unstable: bool = False
+
     def judged(self, bed: Testbed) -> tuple[RecordedLimit, ...]:
         """Bounds of the numbers that it records, which the guard checks."""
         return ()

@@ -296,6 +296,11 @@ class ControlModel(Kinematics):
         return force
 
     @property
+    def damping(self) -> Array:
+        """Damping of each velocity, as the controller knows it [N m s or N s/m]."""
+        return np.array([self._resistances.get(i, (0.0, 0.0, 0.0))[0] for i in range(self.n)])
+
+    @property
     def friction(self) -> Array:
         """Friction of each velocity, as the controller knows it [N m or N]."""
         return np.array([self._resistances.get(i, (0.0, 0.0, 0.0))[1] for i in range(self.n)])

@@ -21,7 +21,7 @@ from granite.controllers.behaviours.resuming import preview
 from granite.controllers.checked_parts import checked_behaviour, checked_estimator, checked_law
 from granite.controllers.distribution.actuation import Actuation
 from granite.controllers.estimation.gauges import GaugeReadings
-from granite.controllers.laws.elastic_growth import refuse_growth
+from granite.controllers.laws.closed_loop_growth import refuse_growth
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.open_loop import HoldsOnly, NoDemand, NoEstimate, TorqueProfiles
 from granite.controllers.symbolic import SymbolicBehaviour, SymbolicEstimator, SymbolicLaw
@@ -97,8 +97,7 @@ def build_stack(bed: Testbed) -> Stack:
         build("law", law, model),
         Actuation(model),
     )
-    if isinstance(stack.law, SymbolicLaw):
-        refuse_growth(stack.law, model)
+    refuse_growth(stack.law, model)
     n_q, n_u = len(model.layout.positions), model.n
     # What is one function of named numbers was checked when it was built.
     if not is_built_in(estimator.kind) and not _is_function(stack.estimator, SymbolicEstimator, "estimate"):

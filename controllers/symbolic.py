@@ -89,6 +89,10 @@ class SymbolicLaw(SymbolicPart):
         demand: Demand = self.run(state=state, reference=reference)
         return demand
 
+    def force_at(self, state: State, reference: Reference) -> Array:
+        """The generalised force of the demand; the memory stays as it was."""
+        return self.evaluate(state=state, reference=reference)["demand_force"]
+
     compiled_form = FunctionPart.form
 
 

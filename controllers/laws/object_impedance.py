@@ -135,8 +135,6 @@ class ObjectImpedance:
         friction: Friction | None = None
         #: of flexible links: without accelerations of their own, or by inverse dynamics (Sun, chapter 3)
         modes: Literal["quasi_static", "inverse_dynamics"] = "quasi_static"
-        #: run a distribution whose elastic motion diverges
-        allow_unstable: bool = False
         #: of the object's wrench among the grips
         distribution: ForceDistributionTable = Field(
             default_factory=lambda: ForceDistributionTable.model_validate(
@@ -308,6 +306,14 @@ class ObjectImpedance:
         for numbers in (self._integral, self._correction, self._wrench, self._torque, self._is_steady):
             numbers[:] = 0.0
         self._ramp[:] = self._begins
+
+    def force_at(self, state: State, reference: Reference) -> Array:
+        """The generalised force with all feedback in force, but for integrals; the law is at its start afterwards."""
+        self.restart()
+        self._ramp[0] = 1.0
+        force = self.control(state, reference).force
+        self.restart()
+        return force
 
     def compiled_form(self) -> CompiledForm:
         """The same in C, for ticks in which no limit of the distribution is active."""
