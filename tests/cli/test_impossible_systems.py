@@ -44,6 +44,11 @@ IMPOSSIBLE = {
         ["controller.law.distribution.objective=['least_internal_force']"],
         "elastic motion grows by",
     ),
+    "joints too stiff for the loop, under contacts": (
+        "fixed-dual-arm/joint-pd",
+        ["controller.law.gains.joints.stiffness_n_m_rad=1e4"],
+        "motion under contacts grows by",
+    ),
 }
 
 
