@@ -146,7 +146,8 @@ def test_a_part_is_built_from_its_options(lab: Path) -> None:
 def test_a_part_without_options_takes_none(lab: Path) -> None:
     assert load(str(lab / "bed.toml"), ["controller.law=laws.py:Bare"]).control.law.kind.endswith("laws.py:Bare")
     error = refused(lab, "controller.law={kind='laws.py:Bare', gain=1}")
-    assert (error.key, error.problem, error.expected) == ("controller.law.gain", "unknown key", "one of kind, allow_unstable")
+    said = ("controller.law.gain", "unknown key", "one of kind, allow_unstable")
+    assert (error.key, error.problem, error.expected) == said
 
 
 def test_an_option_that_is_out_of_range_is_refused_with_its_whole_key(lab: Path) -> None:

@@ -47,17 +47,24 @@ def bent_or_held() -> list[str]:
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize(("stiffness", "damping"), [(4.0, 1.0), (4.0, 4.0), (900.0, 1.0), (10.0, 200.0)])
 def test_one_joint_under_pd_grows_as_its_closed_forms_say(stiffness: float, damping: float) -> None:
-    """I a = -k q - d u: roots of I s^2 + d s + k, and in ticks the matrix of a double integrator."""
+    """I a = -c u - k q - d u: roots of I s^2 + (c + d) s + k, and in ticks the exact matrix of I a = -c u + torque."""
     law = {"kind": "joint_pid", "gains": {"joints": {"stiffness_n_m_rad": stiffness, "damping_n_m_s_rad": damping}}}
-    bed = load("flexible-arm", {**RIGID, "controller.law": law})
+    bed = load("flexible-arm", {**RIGID, "controller.law": law, "modules.arm.joints.shoulder.damping_n_m_s": 0.3})
     model, T = ControlModel(bed), bed.loop.period_s
     inertia = float(ca.Function("inertia", [model.q], [model.mass_matrix])(np.zeros(1)))
-    k, d, own = stiffness / inertia, damping / inertia, float(model.damping[0]) / inertia
-    assert own == 0.0
+    k, d, c = stiffness / inertia, damping / inertia, 0.3 / inertia
     result = growth(bed)
-    assert result.continuous == pytest.approx(np.roots([1.0, d, k]).real.max(), abs=1e-6)
-    tick = np.array([[1 - k * T**2 / 2, T - d * T**2 / 2], [-k * T, 1 - d * T]])
+    assert result.continuous == pytest.approx(np.roots([1.0, c + d, k]).real.max(), abs=1e-6)
+    left = np.exp(-c * T)
+    way = (1 - left) / c
+    tick = np.array([[1.0, way], [0.0, left]]) - np.outer([(T - way) / c, way], [k, d])
     assert result.in_ticks == pytest.approx(np.log(np.abs(np.linalg.eigvals(tick)).max()) / T, abs=1e-6)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_only_motion_that_the_contacts_allow_counts() -> None:
+    """Errors of closed contacts would neither grow nor decay."""
+    assert growth(load("fixed-dual-arm/joint-pd")).continuous == pytest.approx(-3.15, abs=0.01)
 
 
 @pytest.mark.slow
