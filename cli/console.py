@@ -76,8 +76,10 @@ def _certificate(host: str) -> Certificate | None:
 
 
 def _listening(host: str, port: int) -> socket.socket:
+    from granite.console.server import listening_socket
+
     try:
-        return socket.create_server((host, port))
+        return listening_socket(host, port)
     except (OSError, OverflowError) as error:
         # Below zero: a name that nobody knows.
         if isinstance(error, OSError) and (error.errno == errno.EADDRNOTAVAIL or (error.errno or 0) < 0):

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import socket
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from types import FrameType
@@ -40,8 +41,15 @@ _PAGE = Path(__file__).with_name("page")
 _MOST_PAGES = 32
 #: time for pages to close when the console ends [s]; longest message of a page [bytes]
 _GRACE_S, _LONGEST_MESSAGE = 2, 4096
-#: time between two looks at the cores of loops [s]
-_CORES_S = 1.0
+#: time between two looks at the cores of loops [s]; a connection is lost whose client reads nothing for so long [ms]
+_CORES_S, UNREAD_MS = 1.0, 30_000
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """Of a console; the system ends what is not read, of which the server, which waits to write, never learns."""
+    listening = socket.create_server((host, port))
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_MS)
+    return listening
 
 
 def server_config(app: ASGIApp, certificate: Path | None = None, key: Path | None = None) -> uvicorn.Config:

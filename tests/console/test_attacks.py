@@ -167,6 +167,50 @@ def test_a_socket_without_a_run_is_refused_for_every_session(served: ServedConso
         )  # type: ignore[arg-type]
 
 
+@pytest.fixture
+def hasty(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServedConsole]:
+    """A console that waits half a second for clients that read nothing."""
+    monkeypatch.setattr("granite.console.server.UNREAD_MS", 500)
+    with serving(folder) as made:
+        yield made
+
+
+def test_a_page_that_never_reads_makes_room_for_another(hasty: ServedConsole, monkeypatch: pytest.MonkeyPatch):
+    """In place of frames of a run: as many bytes as the page takes."""
+
+    class Run:
+        pid = 1
+
+    class Feed:
+        run = Run()
+
+    async def feed(self: Any, pid: int) -> Any:
+        self._pages.setdefault(1, {})
+        return Feed()
+
+    async def serve(self: LivePage, pages: Any) -> None:
+        while True:
+            await self._socket.send_bytes(bytes(2**16))
+
+    monkeypatch.setattr("granite.console.server.Console._feed", feed)
+    monkeypatch.setattr(LivePage, "serve", serve)
+    link = socket.socket()
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    link.connect(("127.0.0.1", hasty.port))
+    head = (
+        f"GET /socket?run=1 HTTP/1.1\r\nHost: {hasty.host}\r\nOrigin: http://{hasty.host}\r\nCookie: {hasty.cookie()}"
+    )
+    head += "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13"
+    link.sendall(f"{head}\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode())
+    pages = hasty.console._pages
+    for count in (1, 0):
+        until = time.monotonic() + 20
+        while len(pages.get(1, {})) != count:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+    link.close()
+
+
 @pytest.mark.parametrize("message", ["9" * 5000, b"\x00" * 10], ids=["giant", "binary"])
 def test_a_giant_or_binary_message_ends_its_page_alone(
     served: ServedConsole, monkeypatch: pytest.MonkeyPatch, message: Any

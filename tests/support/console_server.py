@@ -3,7 +3,6 @@
 import http.client
 import json
 import re
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ import pytest
 import uvicorn
 from websockets.sync.client import connect
 
-from granite.console.server import Console, server_config
+from granite.console.server import Console, listening_socket, server_config
 
 #: status, headers and content
 Answer = tuple[int, dict[str, str], bytes]
@@ -68,7 +67,7 @@ class ServedConsole:
 def serving(folder: Path, *more: Path) -> Iterator[ServedConsole]:
     """A console of the logs in a folder."""
     console = Console(folder, more)
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = listening_socket("127.0.0.1", 0)
     port = listening.getsockname()[1]
     app = console.app([f"127.0.0.1:{port}", f"localhost:{port}"])
     server = uvicorn.Server(server_config(app))
