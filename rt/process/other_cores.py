@@ -1,6 +1,7 @@
 """Threads beside a loop stay off its core, as far as there is another one: its caches stay warm.
 
-A thread that is woken at the same rate goes on where it was, so this helps also where `loop.cpu` names no core.
+A core that shares the units of a loop's core, as far as the system says so, is left to the loop, too. A thread that is
+woken at the same rate goes on where it was, so this helps also where `loop.cpu` names no core.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 
@@ -20,7 +22,7 @@ class OtherCores:
 
     def leave(self, loops: Iterable[int], threads: Iterable[int]) -> None:
         """Let the threads, by their numbers, run where none of the loops does, by their processes."""
-        used = self._all - {core for loop in loops if (core := core_of(loop)) is not None} or self._all
+        used = away_from({core for loop in loops if (core := core_of(loop)) is not None}, self._all)
         if used != self._used:
             self._used = used
             for thread in threads:
@@ -35,6 +37,21 @@ class OtherCores:
             yield
         finally:
             os.sched_setaffinity(0, self._used)
+
+
+def away_from(cores: AbstractSet[int], usable: AbstractSet[int]) -> set[int]:
+    """The usable cores without these and their siblings, as far as any are left."""
+    return set(usable - set().union(*map(siblings_of, cores)) or usable - cores or usable)
+
+
+def siblings_of(core: int) -> set[int]:
+    """The cores that share the units of one, and that one."""
+    try:
+        text = Path(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list").read_text()
+    except OSError:
+        return {core}
+    ends = [[int(end) for end in part.split("-")] for part in text.strip().split(",")]
+    return {core}.union(*(range(part[0], part[-1] + 1) for part in ends))
 
 
 def core_of(process: int) -> int | None:

@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from granite.config.loop import LoopTable
 from granite.rt.process import other_cores, realtime
-from granite.rt.process.other_cores import OtherCores, core_of, threads_of
+from granite.rt.process.other_cores import OtherCores, away_from, core_of, siblings_of, threads_of
 from granite.rt.process.realtime import real_time
 from granite.rt.recording.recorder_process import _lower_priority
 
@@ -119,6 +120,7 @@ def test_the_recorder_stays_off_the_loops_processor(
 ) -> None:
     asked: list[set[int]] = []
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(other_cores, "siblings_of", lambda core: {core})
     monkeypatch.setattr(os, "sched_setaffinity", lambda process, processors: asked.append(processors))
     monkeypatch.setattr(os, "sched_setscheduler", lambda *_: None)
     monkeypatch.setattr(os, "nice", lambda _: None)
@@ -127,7 +129,8 @@ def test_the_recorder_stays_off_the_loops_processor(
 
 
 @pytest.fixture
-def cores():
+def cores(monkeypatch):
+    monkeypatch.setattr(other_cores, "siblings_of", lambda core: {core})
     before = os.sched_getaffinity(0)
     if len(before) < 2:
         pytest.skip("one core")
@@ -151,6 +154,16 @@ def test_threads_leave_the_core_of_a_loop_and_come_back(cores, monkeypatch):
     assert os.sched_getaffinity(0) == usual - {core}
     cores.leave([], own)
     assert os.sched_getaffinity(0) == usual
+
+
+@pytest.mark.parametrize(
+    ("usable", "left"), [({0, 1, 2, 3, 4, 5}, {0, 2, 3, 5}), ({1, 4}, {4}), ({1}, {1}), ({0, 4}, {0})]
+)
+def test_a_core_that_shares_its_units_with_that_of_a_loop_is_left_to_it_too(usable, left, monkeypatch):
+    monkeypatch.setattr(Path, "read_text", lambda path: {"cpu1": "1,4\n"}[path.parts[5]])
+    assert away_from({1}, usable) == left
+    monkeypatch.setattr(Path, "read_text", lambda path: "0-2,8\n")
+    assert siblings_of(1) == {0, 1, 2, 8}
 
 
 def test_where_loops_have_all_cores_every_core_is_used(cores, monkeypatch):
