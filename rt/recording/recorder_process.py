@@ -34,6 +34,7 @@ from granite.logs.mcap_file import McapFile
 from granite.logs.summary import Summary
 from granite.logs.unfinished import UnfinishedLog
 from granite.rt.live.live_view import LiveView
+from granite.rt.process.other_cores import away_from
 from granite.rt.process.posix_signals import TERMINATING
 from granite.rt.process.ring import Ring
 from granite.rt.process.terminal import Terminal
@@ -52,6 +53,8 @@ _IDLE_PERIOD, _IDLE_PERIOD_VIRTUAL = 0.05, 0.005
 _IDLE_PERIOD_LIVE = 1 / 30
 #: the same with topics of ROS 2, where each row goes out by itself [s]
 _IDLE_PERIOD_ROS2 = 0.001
+#: it wakes when a tick is done: this part of a period after it was due
+_AFTER_TICK = 0.2
 #: rows of this time are counted in the summary at once [s]: a batch costs 0.2 ms there, a row 3 us
 _GATHERED_S = 0.5
 #: largest batch: a flush never waits for more
@@ -150,7 +153,9 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
             # Of ROS 2 each row goes out at once, for a loop beside this one; the others take as many as without it.
             gathered = RowBatches(read_all, round(idle / bed.loop.period_s))
             first = [show_topics, gathered.add] if topics else readers
-            drain(ring, file, first, lambda: os.getppid() != order.loop, _IDLE_PERIOD_ROS2 if topics else idle)
+            begun = None if order.virtual or topics else time.monotonic() - (time.time_ns() - start_ns) * 1e-9
+            pause = Pause(_IDLE_PERIOD_ROS2 if topics else idle, begun, bed.loop.period_s)
+            drain(ring, file, first, lambda: os.getppid() != order.loop, pause)
             gathered.finish()
             metrics.finish()
         ending = (receive(lines) if ring.finished else {}) or LOOP_DIED
@@ -172,6 +177,27 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
     if live:
         live.close()
     send(answers, {"failure": None, "summary": result})
+
+
+class Pause:
+    """Sleeps for a time; in real time until a tick is done, so that the work that follows lies between two ticks.
+
+    Also cores that seem to be two may share caches and units: a tick beside other work takes longer.
+    """
+
+    def __init__(self, seconds: float, begun: float | None, period_s: float) -> None:
+        """`begun`: when the first tick was due, by `time.monotonic`; none in virtual time."""
+        self._seconds, self._period = seconds, period_s
+        self._begun = begun if seconds >= period_s else None
+
+    def __call__(self) -> None:
+        """Sleep."""
+        time.sleep(self._seconds if self._begun is None else self.until_a_tick_is_done(time.monotonic() - self._begun))
+
+    def until_a_tick_is_done(self, t: float) -> float:
+        """About the time of a pause, from a time of the run."""
+        done = round((t + self._seconds) / self._period - _AFTER_TICK) + _AFTER_TICK
+        return max(done * self._period - t, 0.0)
 
 
 class RowBatches:
@@ -219,7 +245,7 @@ def drain(
     file: McapFile,
     readers: Sequence[Callable[[Array], None]],
     orphaned: Callable[[], bool],
-    idle_s: float,
+    pause: Callable[[], None],
 ) -> None:
     """Move rows from the ring to the readers until the loop has finished or died, and the ring is empty."""
     flush_at = time.monotonic() + FLUSH_PERIOD
@@ -231,7 +257,7 @@ def drain(
         if last and not len(rows):
             break
         if not last and len(rows) < _BATCH:  # also after some rows: else those of the next tick alone would be a batch
-            time.sleep(idle_s)
+            pause()
         if time.monotonic() >= flush_at:
             file.flush()
             flush_at = time.monotonic() + FLUSH_PERIOD
@@ -264,5 +290,5 @@ def _lower_priority(loop_cpu: int | None) -> None:
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     os.nice(10)
     if loop_cpu is not None:
-        with contextlib.suppress(OSError):  # the loop's core may be the only one there is
-            os.sched_setaffinity(0, set(range(os.cpu_count() or 1)) - {loop_cpu})
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, away_from({loop_cpu}, set(range(os.cpu_count() or 1))))

@@ -26,6 +26,7 @@ from granite.logs.mcap_file import McapFile
 from granite.logs.summary import Summary
 from granite.rt.process.posix_signals import TERMINATING
 from granite.rt.recording.recorder import Recorder
+from granite.rt.recording.recorder_process import Pause
 from tests.support.recorded_ticks import bits, make_tick
 from tests.support.waiting import is_alive, until
 
@@ -266,6 +267,28 @@ def test_a_full_disk_is_reported_at_the_end_and_does_not_hold_up_the_loop(tmp_pa
         record(recorder, make_tick(BED, k))
     recorded = recorder.close(DONE)
     assert f"log '{path}' can't be written" in recorded.failure
+
+
+@pytest.mark.parametrize("period_s", [0.001, 0.005, 0.02, 1 / 30])
+def test_in_real_time_it_wakes_between_ticks_at_the_same_rate(period_s):
+    pause, t, ends = Pause(1 / 30, 0.0, period_s), 0.0123, []
+    for work_s in np.random.default_rng(5).uniform(0.0, 0.6 * period_s, 300):
+        t += pause.until_a_tick_is_done(t)
+        ends.append(t)
+        t += work_s
+    part = np.array(ends) / period_s % 1
+    assert part.min() > 0.19
+    assert part.max() < 0.21
+    assert np.diff(ends).max() < 1 / 30 + 1.6 * period_s
+    assert np.diff(ends).mean() == pytest.approx(1 / 30, abs=0.6 * period_s)
+
+
+@pytest.mark.parametrize(("begun", "period_s"), [(None, 0.005), (0.0, 1.0)], ids=["virtual", "slow"])
+def test_it_sleeps_as_long_as_it_should_where_no_tick_is_near(begun, period_s, monkeypatch):
+    slept = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    Pause(1 / 30, begun, period_s)()
+    assert slept == [1 / 30]
 
 
 def test_the_recorder_stands_behind_the_loop(tmp_path):
