@@ -12,6 +12,8 @@ HalfPlane = tuple[float, float, float]
 
 #: largest turn between neighbouring half-planes; with it a distance in front of a corner is at most 8 % too small
 _LARGEST_TURN = math.radians(45.0)
+#: a point is at most this many times as far from a polygon as its half-planes say
+CORNER_FACTOR = 1 / math.cos(_LARGEST_TURN / 2)
 
 
 def convex_hull(points: Iterable[Corner]) -> list[Corner]:

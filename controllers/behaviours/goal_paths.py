@@ -19,8 +19,10 @@ Rows have the coordinates of a measured obstacle, too: it goes on at its rate fr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from bisect import bisect_right
+from collections.abc import Callable
+from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 import casadi as ca
@@ -32,11 +34,12 @@ from granite.config.records import NOTHING, Array
 from granite.controllers.behaviours.motion_limits import (
     MotionLimit,
     MotionSymbols,
-    are_apart,
     motion_limits,
+    pairs_of,
     robot_limits,
     zone_limits,
 )
+from granite.controllers.behaviours.path_distances import distance_check
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.decelerations import braked
 from granite.controllers.trajectories.sampled import compiled, polynomial
@@ -46,8 +49,8 @@ from granite.kernels.compilation import compile_once
 _RAMP = 0.3
 #: deceleration of a jog, as a part of that of the brake
 _GENTLE = 0.75
-#: checked instants of a row, of a row of many, and those of zones, between which every body goes straight
-_SAMPLES, _FEWER_SAMPLES, _ZONE_SAMPLES = 24, 9, 8
+#: checked instants of a row, and of a row of many
+_SAMPLES, _FEWER_SAMPLES = 24, 9
 #: rows of a path that is not merged
 _FEW_ROWS = 3
 #: knots of two paths that are nearer to each other are one [s]
@@ -58,10 +61,6 @@ _TOLERANCE = 1e-6
 _DURATIONS = np.geomspace(0.5, 900.0, 80)
 #: part of what a goal may use of forces and rates that is used where nobody asks for a duration
 _UNHURRIED = 0.75
-
-
-#: the parts that a row uses, or whether it is apart from all
-Check = Callable[[tuple[Array, ...]], Array]
 
 
 class PathUse(NamedTuple):
@@ -94,9 +93,7 @@ class GoalPaths:
         self._width = 2 + 6 * self.n
         kernels = compile_once("goals", bed.fingerprint, lambda: self._functions(model))
         self._to_pose, self._jog, self._check = (kernels[name].run for name in ("to_pose", "jog", "path_check"))
-        self._short_check = kernels["row_check"].run
-        self._zone_checks = [kernels[name].run for name in ("are_apart", "zone_check") if self._zones]
-        self._tube_checks = [kernels[name].run for name in ("are_apart_in_time", "tube_check") if self._tubes]
+        self._checks = {name: kernel.run for name, kernel in kernels.items()}
         self._polynomial = compiled(self.n).run
         self._jog_numbers = np.array([bed.operator.jog_s, bed.loop.period_s])
 
@@ -134,21 +131,29 @@ class GoalPaths:
 
         A polynomial that is cut in two stays the same polynomial.
         """
-        times = np.unique(np.concatenate([rows[:, 0], others[1:, 0]]))
-        times = times[np.append(True, np.diff(times) > _SAME_KNOT_S)]
-        ours, theirs = (np.stack([self._at(path, t) for t in times.tolist()]) for path in (rows, others))
-        knots = np.where(np.tile(is_ours, 3), ours, theirs)
+        both = sorted((*rows[:, 0].tolist(), *others[1:, 0].tolist()))
+        times = [both[0], *(t for before, t in pairwise(both) if t - before > _SAME_KNOT_S)]
+        n, merged = 3 * self.n, np.empty((len(times), self._width))
+        merged[:, 0], knots = times, merged[:, 2 : 2 + n]
+        knots[:] = self._at(others, times)
+        np.copyto(knots, self._at(rows, times), where=np.concatenate([is_ours] * 3))
         knots[-1, self.n :] = 0.0
-        after = np.vstack([knots[1:], knots[-1]])
-        return np.hstack([np.stack([times, np.append(np.diff(times), 1.0)], axis=1), knots, after])
+        merged[:-1, 1], merged[-1, 1] = merged[1:, 0] - merged[:-1, 0], 1.0
+        merged[:-1, 2 + n :], merged[-1, 2 + n :] = knots[1:], knots[-1]
+        return merged
 
-    def _at(self, rows: Array, t: float) -> Array:
-        """q, u, a of a path, at rest at its end."""
-        row, n = rows[max(int(rows[:, 0].searchsorted(t, "right")) - 1, 0)], 3 * self.n
-        if t == row[0]:
-            before: Array = row[2 : 2 + n]
-            return before
-        return self._polynomial((row[2 : 2 + n], row[2 + n :], np.array([(t - row[0]) / row[1], row[1]])))
+    def _at(self, rows: Array, times: list[float]) -> list[Array]:
+        """q, u, a of a path at some times, at rest at its end."""
+        begins, knots, n = rows[:, :2].tolist(), [], 3 * self.n
+        for t in times:
+            k = max(bisect_right(begins, t, key=itemgetter(0)) - 1, 0)
+            (begin, step), row = begins[k], rows[k]
+            knots.append(
+                row[2 : 2 + n]
+                if t == begin
+                else self._polynomial((row[2 : 2 + n], row[2 + n :], np.array([(t - begin) / step, step])))
+            )
+        return knots
 
     def worst(self, rows: Array) -> PathUse:
         """The limit that a path uses most; it rests in its last row. Beyond a limit at first, it may only come back."""
@@ -175,7 +180,7 @@ class GoalPaths:
         """The limit of rates and forces that a constant motion uses most: a short jog does not reach its rates."""
         rest = np.zeros(self.n)
         row = np.concatenate([[0.0, 1.0], q, rates, rest, q + rates, rates, rest])
-        parts = np.where(self._is_effort[: len(self._robot)], self._check((row,)).reshape(_SAMPLES, -1)[0], 0.0)
+        parts = np.where(self._is_effort[: len(self._robot)], self._check((row, row[:1])).reshape(_SAMPLES, -1)[0], 0.0)
         return PathUse(int(parts.argmax()), float(parts.max(initial=0.0)))
 
     def is_possible(self, use: PathUse) -> bool:
@@ -197,8 +202,8 @@ class GoalPaths:
         best, least = math.nan, math.inf
         for duration in _DURATIONS.tolist():
             rows = rows_of(duration)
-            use = self.worst(rows)
-            most, _ = self._parts(rows)
+            most, first = self._parts(rows)
+            use = self._worst(most, first)
             if self.is_possible(use) and (most[self._is_effort] <= _UNHURRIED).all():
                 return float(duration), True
             if use.part < least:
@@ -206,59 +211,36 @@ class GoalPaths:
         return float(best), False
 
     def _parts(self, rows: Array, *, knows_time: bool = True) -> tuple[Array, Array]:
-        """The part of each limit that a path uses: the largest, and the first one."""
+        """The part of each limit that a path uses: the largest, and the first one; of distances zero if they are kept.
+
+        Without the time of the path, nothing is said about measured obstacles.
+        """
+        robot = "path_check" if len(rows) <= _FEW_ROWS + 1 else "row_check"
         of_tubes = self._tube_parts(rows) if knows_time else (np.zeros(len(self._tubes)),) * 2
-        parts = zip(self._other_parts(rows), of_tubes, strict=True)
-        most, first = (np.concatenate(both) for both in parts)
+        parts = self._of_rows(robot, rows, self._robot), self._of_rows("zone_check", rows, self._zones), of_tubes
+        most, first = np.concatenate(parts, axis=1)
         return most, first
 
     def _tube_parts(self, rows: Array) -> tuple[Array, Array]:
-        if not self._tube_checks:
-            return NOTHING, NOTHING
-        return _where_near(self._tube_checks, [(row, rows[:1, 0]) for row in rows[:-1]], len(self._tubes))
+        return self._of_rows("tube_check", rows, self._tubes)
 
-    def _other_parts(self, rows: Array) -> tuple[Array, Array]:
-        moving = rows[:-1]
-        check = self._check if len(moving) <= _FEW_ROWS else self._short_check
-        parts = np.concatenate([check((row,)) for row in moving]).reshape(-1, len(self._robot))
-        most, first = parts.max(axis=0), parts[0]
-        if not self._zone_checks:
-            return most, first
-        near = _where_near(self._zone_checks, [(row,) for row in moving], len(self._zones))
-        return np.concatenate([most, near[0]]), np.concatenate([first, near[1]])
+    def _of_rows(self, check: str, rows: Array, limits: list[MotionLimit]) -> tuple[Array, Array]:
+        """The largest parts of some limits, and the first ones: a check gives a row of them for each instant."""
+        if not limits:
+            return NOTHING, NOTHING
+        run, begin = self._checks[check], rows[0, :1]
+        parts = np.concatenate([run((row, begin)) for row in rows[:-1]]).reshape(-1, len(limits))
+        return parts.max(axis=0), parts[0]
 
     def _functions(self, model: ControlModel) -> list[ca.Function]:
         checks = [
             _check("path_check", model, self._robot, _SAMPLES),
             _check("row_check", model, self._robot, _FEWER_SAMPLES),
         ]
-        if self._zones:
-            checks.append(_check("zone_check", model, self._zones, _ZONE_SAMPLES))
-            apart = MotionLimit("", partial(are_apart, False))
-            checks.append(_check("are_apart", model, [apart], _ZONE_SAMPLES))
-        if self._tubes:
-            apart = MotionLimit("", partial(are_apart, True))
-            checks.append(_check("tube_check", model, self._tubes, _ZONE_SAMPLES, knows_time=True))
-            checks.append(_check("are_apart_in_time", model, [apart], _ZONE_SAMPLES, knows_time=True))
+        for name, is_measured in (("zone_check", False), ("tube_check", True)):
+            if pairs := pairs_of(model.bed, is_measured):
+                checks.append(distance_check(name, model, pairs))
         return [_to_pose(self.n), _jog(model), *checks]
-
-
-def _where_near(checks: Sequence[Check], rows: Sequence[tuple[Array, ...]], count: int) -> tuple[Array, Array]:
-    """The largest parts, and the first ones, of limits that rows near to something use, as far as the first refused.
-
-    `is_apart` is as exact as the parts: a path that is taken costs no more than it, and one that is refused one check.
-    """
-    is_apart, check = checks
-    most, first = np.zeros(count), np.zeros(count)
-    for k, row in enumerate(rows):
-        if is_apart(row).all():
-            continue
-        parts = check(row).reshape(_ZONE_SAMPLES, count)
-        most = np.maximum(most, parts.max(axis=0))
-        first = first if k else parts[0]
-        if not (most <= np.maximum(first, 1.0)).all():
-            break
-    return most, first
 
 
 def _knot(q: ca.SX, u: ca.SX, a: ca.SX) -> ca.SX:
@@ -318,25 +300,16 @@ def _jog(model: ControlModel) -> ca.Function:
     return ca.Function("jog", [t, numbers, motion, speeds], [_rows(t, knots, [until, goes_on, stops])])
 
 
-def _check(
-    name: str, model: ControlModel, limits: list[MotionLimit], samples: int, *, knows_time: bool = False
-) -> ca.Function:
-    """(row, and the time when its path begins where that counts) -> the part of each limit, a column an instant."""
-    n, begin = model.n, ca.SX.sym("begin")
-    row, taus = ca.SX.sym("row", 2 + 6 * n), ca.SX.sym("taus", 2)
-    q_next, demanded = ca.SX.sym("q_next", n), ca.SX.sym("a", n)
+def _check(name: str, model: ControlModel, limits: list[MotionLimit], samples: int) -> ca.Function:
+    """(row, time when its path begins) -> the part of each limit of the robot, a column an instant."""
+    n, row, tau = model.n, ca.SX.sym("row", 2 + 6 * model.n), ca.SX.sym("tau")
+    demanded = ca.SX.sym("a", n)
     acceleration = model.complete(demanded, ca.SX.zeros(n))
     force = model.inverse(acceleration)
-    t, t_next = ca.SX.sym("t"), ca.SX.sym("t_next")
-    symbols = MotionSymbols(model, model.q, q_next, model.u, acceleration, force, model.wrenches(force), t, t_next)
-    parts = ca.vertcat(ca.SX(0, 1), *(limit.part(symbols) for limit in limits))
-    at = ca.Function("at", [model.q, model.u, demanded, q_next, t, t_next], [ca.densify(parts)], {"cse": True})
-    now, then = (polynomial(row[2 : 2 + 3 * n], row[2 + 3 * n :], taus[i], row[1]) for i in range(2))
-    since = (row[0] - begin + taus[i] * row[1] for i in range(2))
-    instant = ca.Function("instant", [row, begin, taus], [at(*now, then[0], *since)])
-    path_row, path_begin = ca.MX.sym("row", 2 + 6 * n), ca.MX.sym("begin")
-    times = np.linspace(0.0, 1.0, samples)
-    steps = ca.DM(np.vstack([times, np.append(times[1:], 1.0)]))
-    given = [path_row, *([path_begin] if knows_time else [])]
-    begins = ca.repmat(path_begin if knows_time else path_row[0], 1, samples)
-    return ca.Function(name, given, [instant.map(samples)(ca.repmat(path_row, 1, samples), begins, steps)])
+    symbols = MotionSymbols(model, model.q, model.u, acceleration, force, model.wrenches(force))
+    parts = ca.vertcat(ca.SX(0, 1), *(limit.part(symbols) for limit in limits if limit.part))
+    at = ca.Function("at", [model.q, model.u, demanded], [ca.densify(parts)], {"cse": True})
+    instant = ca.Function("instant", [row, tau], [at(*polynomial(row[2 : 2 + 3 * n], row[2 + 3 * n :], tau, row[1]))])
+    given = ca.MX.sym("row", 2 + 6 * n), ca.MX.sym("begin")
+    taus = ca.DM(np.linspace(0.0, 1.0, samples)).T
+    return ca.Function(name, [*given], [instant.map(samples)(ca.repmat(given[0], 1, samples), taus)])

@@ -16,10 +16,9 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.footprints import SolidPair, guarded_pairs, obstacles
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
-from granite.controllers.run_modes.decelerations import base_deceleration, stopping_poses
+from granite.controllers.run_modes.decelerations import base_deceleration
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.controllers.thrusters.reach import reach
-from granite.mrds.clearance import Clearances, TimedPose
 
 #: part of thrust, torques and rates that a goal may use: the rest is for feedback and noise
 _SHARE = 0.9
@@ -34,20 +33,18 @@ class MotionSymbols(NamedTuple):
 
     model: ControlModel
     q: ca.SX
-    q_next: ca.SX  #: at the next instant that is checked
     u: ca.SX
     a: ca.SX
     force: ca.SX  #: generalised, for this motion
     wrench: ca.SX  #: of it, on the floating roots
-    t: ca.SX  #: from now on [s]
-    t_next: ca.SX
 
 
 class MotionLimit(NamedTuple):
     """A limit of motions."""
 
     name: str
-    part: Callable[[MotionSymbols], ca.SX]  #: of the limit that a motion uses
+    #: of the limit that a motion uses; None: of a distance, which `path_distances` gives of all pairs at once
+    part: Callable[[MotionSymbols], ca.SX] | None
     #: of a limit of positions: what 1 in `part` means, with its unit
     scale: float | None = None
     unit: str = ""
@@ -76,18 +73,10 @@ def zone_limits(bed: Testbed, *, measured: bool = False) -> list[MotionLimit]:
 
     Those from measured obstacles apart: they move by themselves, so that the time of a path counts.
     """
-    pairs, least = pairs_of(bed, measured), bed.safety.clearance_m
-    if not pairs:
-        return []
-    clearances = Clearances(pairs, bed.known)
-    apart, braked = _Distances(clearances, brakes=False), _Distances(clearances, brakes=True)
-    names = [f"the distance {pair.name}" for pair in pairs]
+    names = [f"the distance {pair.name}" for pair in pairs_of(bed, measured)]
     return [
-        *(MotionLimit(name, partial(apart.part, i, least), 1.0, "m", True, "short") for i, name in enumerate(names)),
-        *(
-            MotionLimit(f"{name}, braked from there,", partial(braked.part, i, least / 2), 1.0, "m", False, "short")
-            for i, name in enumerate(names)
-        ),
+        *(MotionLimit(name, None, 1.0, "m", True, "short") for name in names),
+        *(MotionLimit(f"{name}, braked from there,", None, 1.0, "m", False, "short") for name in names),
     ]
 
 
@@ -96,35 +85,6 @@ def pairs_of(bed: Testbed, measured: bool) -> list[SolidPair]:
     names = obstacles(bed)
     bodies = ((pair, (pair.first, pair.second)) for pair in guarded_pairs(bed))
     return [pair for pair, both in bodies if any(body and body.module in names for body in both) is measured]
-
-
-def are_apart(measured: bool, motion: MotionSymbols) -> ca.SX:
-    """Whether all limits of `zone_limits` are kept: several times as fast as their parts."""
-    bed = motion.model.bed
-    clearances, least = Clearances(pairs_of(bed, measured), bed.known), bed.safety.clearance_m
-    ahead = clearances.are_kept(least / 2, *_way(motion, brakes=True))
-    return ca.logic_and(clearances.are_kept(least, *_way(motion, brakes=False)), ahead)
-
-
-def _way(motion: MotionSymbols, *, brakes: bool) -> list[TimedPose]:
-    """To the next instant, or to rest."""
-    now, later = TimedPose(motion.q, motion.t), TimedPose(motion.q_next, motion.t_next)
-    stops = (TimedPose(pose.q, motion.t + pose.t) for pose in stopping_poses(motion.model))
-    return [now, *stops] if brakes else [now, later]
-
-
-class _Distances:
-    """Of all pairs in one motion, written once for all limits."""
-
-    def __init__(self, clearances: Clearances, brakes: bool) -> None:
-        self._clearances, self._brakes = clearances, brakes
-        self._last: tuple[MotionSymbols, ca.SX] | None = None
-
-    def part(self, pair: int, least: float, motion: MotionSymbols) -> ca.SX:
-        """1 where the distance of a pair is the least one, and a metre less is 2."""
-        if self._last is None or self._last[0] is not motion:
-            self._last = motion, self._clearances.along(*_way(motion, brakes=self._brakes))
-        return 1.0 + least - self._last[1][pair]
 
 
 def _positions(bed: Testbed) -> Iterator[MotionLimit]:

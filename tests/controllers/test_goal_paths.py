@@ -108,3 +108,29 @@ def test_a_path_that_could_not_be_braked_before_a_zone_is_refused():
     assert "braked from there" in refused[0]
     assert sum("braked" in name for name in refused) >= 8
     assert "braked" not in refused[-1]
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_a_path_through_two_zones_is_refused_by_the_one_that_it_enters_most():
+    """Also where the first row that is refused is another one, and where the excess there is within the tolerance."""
+    disc = "{{name='{}', disc={{position_m=[{}, 1.4], radius_m={}}}}}"
+    beside = 1.4 - 0.25 - 0.02 - 0.8  # what the base at y = 0.8 has as radius, and goals keep
+    for near_radius in (beside + 0.02, beside + 1e-7):
+        zones = ", ".join((disc.format("near", 1.2, near_radius), disc.format("far", 2.4, beside + 0.1)))
+        bed = load("free-flyer", ["behaviour={kind='on_demand'}", f"safety.keep_out=[{zones}]"])
+        paths, limits = GoalPaths(ControlModel(bed)), motion_limits(bed)
+        poses = np.array([[x, 0.8, 0.0, -1.2, -0.5] for x in (0.8, 1.6, 1.7, 2.8)])
+        rows = paths.resting(0.0, poses[0]).repeat(4, 0)
+        rows[:, 2 : 2 + N], rows[:-1, 2 + 3 * N : 2 + 4 * N], rows[-1, 2 + 3 * N : 2 + 4 * N] = (
+            poses,
+            poses[1:],
+            poses[-1],
+        )
+        rows[:, 0], rows[:, 1] = np.arange(4) * 60.0, 60.0
+        use = paths.worst(rows)
+        assert limits[use.limit].name == "the distance base to far"
+        assert use.part == pytest.approx(1.1, abs=2e-3)
+        assert [limits[paths.worst_row(row).limit].name for row in rows[[0, 2]]] == [
+            "the distance base to near", "the distance base to far",
+        ]  # fmt: skip
+        assert paths.is_possible(paths.worst_row(rows[0])) == (near_radius < beside + 1e-6)

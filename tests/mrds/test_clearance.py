@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import casadi as ca
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from granite.config.convex import half_planes, is_convex
 from granite.config.footprints import Footprint, guarded_pairs
 from granite.config.loader import load
+from granite.config.testbed import Testbed
 from granite.mrds.clearance import Clearances, TimedPose
 from tests.support.flyer_pair import beside_an_obstacle
 
@@ -91,6 +93,39 @@ def test_the_least_distance_on_a_way_is_that_of_its_nearest_point() -> None:
         decided.append(bool(is_kept))
         assert decided[-1] == (least.min() >= 0.01)
     assert 5 < sum(decided) < 55
+
+
+@pytest.mark.parametrize("bed", [lambda: load("free-flyer", {"safety.keep_out": ZONES}), beside_an_obstacle])
+def test_what_distances_lack_is_exact_though_far_pairs_are_left_out(bed: Callable[[], Testbed]) -> None:
+    """At two instants, on a way to one pose and on a way by another one to a third, against the distances."""
+    testbed = bed()
+    clearances = Clearances(guarded_pairs(testbed), testbed.known)
+    n, least, ways = len(testbed.known.positions), (0.3, 0.15), ((0, 3), (0, 1, 2))
+    q, t = ca.SX.sym("q", n, 8), ca.SX.sym("t", 4, 2)
+    table = ca.Function("table", [q], [ca.horzcat(*(clearances.centres(one) for one in ca.horzsplit(q)))])
+    lacking = clearances.shortfalls(least, ways, 2)
+    exact = []
+    for i in range(2):
+        poses = [TimedPose(q[:, 4 * i + k], t[k, i]) for k in range(4)]
+        lacks = [most - clearances.along(*(poses[k] for k in way)) for most, way in zip(least, ways, strict=True)]
+        exact.append(ca.fmax(ca.horzcat(*lacks), 0.0))
+    expected = ca.Function("expected", [q, t], [exact[0], ca.fmax(*exact)])
+    rng, kept = np.random.default_rng(6), []
+    for k in range(300):
+        first = np.array(
+            [rng.uniform(0.0, 2.5) if c.unit == "m" else rng.uniform(-2, 2) for c in testbed.known.positions]
+        )
+        if k < 10:  # at rest in front of a corner of the wall
+            first[:2] = TRIANGLE[1][0] + 0.25 + least[0] + 0.002 * k, TRIANGLE[1][1]
+        poses = first[:, None] + rng.normal(0.0, 0.1 * (k >= 10), (n, 8))
+        times = np.cumsum(rng.uniform(0, 2, (4, 2)), axis=0)
+        for part, true in zip(lacking(table(poses), times), expected(poses, times), strict=True):
+            np.testing.assert_allclose(part, true, rtol=0, atol=1e-12)
+            kept.append(np.array(true) == 0.0)
+    assert 0.1 < np.mean(kept) < 0.9
+    far = np.full((n, 8), 50.0)
+    far[:, 4] = np.nan
+    assert np.isinf(np.array(lacking(table(far), np.zeros((4, 2)))[1])[:, 0]).all()
 
 
 def test_the_tube_of_an_obstacle_grows_with_the_time_of_a_way() -> None:
