@@ -166,12 +166,16 @@ class GoalPaths:
     def worst_tube(self, rows: Array) -> PathUse:
         """Of the distances from measured obstacles."""
         others = np.zeros(len(self._limits) - len(self._tubes))
-        return self._worst(*(np.concatenate([others, part]) for part in self._tube_parts(rows)))
+        return self._worst(*(np.concatenate([others, part]) for part in self._tube_parts(rows, np.ones(1))))
 
     def _worst(self, most: Array, first: Array) -> PathUse:
-        most = np.where(np.isnan(most), math.inf, most / np.maximum(first, 1.0))
         if not len(most):
             return PathUse(0, 0.0)
+        most = most / np.maximum(first, 1.0)
+        worst = int(most.argmax())
+        if most[worst] <= 1.0:
+            return PathUse(worst, float(most[worst]))
+        most[np.isnan(most)] = math.inf
         outside = self._is_pose & (most > 1.0)  # named first
         worst = int(np.where(outside, most, 0.0).argmax() if outside.any() else most.argmax())
         return PathUse(worst, float(most[worst]))
@@ -180,7 +184,7 @@ class GoalPaths:
         """The limit of rates and forces that a constant motion uses most: a short jog does not reach its rates."""
         rest = np.zeros(self.n)
         row = np.concatenate([[0.0, 1.0], q, rates, rest, q + rates, rates, rest])
-        parts = np.where(self._is_effort[: len(self._robot)], self._check((row, row[:1])).reshape(_SAMPLES, -1)[0], 0.0)
+        parts = np.where(self._is_effort[: len(self._robot)], self._check((row,)).reshape(_SAMPLES, -1)[0], 0.0)
         return PathUse(int(parts.argmax()), float(parts.max(initial=0.0)))
 
     def is_possible(self, use: PathUse) -> bool:
@@ -215,21 +219,28 @@ class GoalPaths:
 
         Without the time of the path, nothing is said about measured obstacles.
         """
-        robot = "path_check" if len(rows) <= _FEW_ROWS + 1 else "row_check"
-        of_tubes = self._tube_parts(rows) if knows_time else (np.zeros(len(self._tubes)),) * 2
-        parts = self._of_rows(robot, rows, self._robot), self._of_rows("zone_check", rows, self._zones), of_tubes
-        most, first = np.concatenate(parts, axis=1)
+        check = "path_check" if len(rows) <= _FEW_ROWS + 1 else "row_check"
+        robot = self._of_rows(check, rows, self._robot)
+        if not self._zones and not self._tubes:
+            return robot
+        # Of a motion that the robot can't have, it is not asked where a brake would end.
+        can_be = robot[0] <= np.maximum(robot[1], 1.0) * (1.0 + _TOLERANCE)
+        brakes = np.array([float((can_be | ~self._is_effort[: len(can_be)]).all())])
+        zones = self._of_rows("zone_check", rows, self._zones, brakes)
+        tubes = self._tube_parts(rows, brakes) if knows_time else (np.zeros(len(self._tubes)),) * 2
+        most, first = (np.concatenate(parts) for parts in zip(robot, zones, tubes, strict=True))
         return most, first
 
-    def _tube_parts(self, rows: Array) -> tuple[Array, Array]:
-        return self._of_rows("tube_check", rows, self._tubes)
+    def _tube_parts(self, rows: Array, brakes: Array) -> tuple[Array, Array]:
+        return self._of_rows("tube_check", rows, self._tubes, brakes)
 
-    def _of_rows(self, check: str, rows: Array, limits: list[MotionLimit]) -> tuple[Array, Array]:
+    def _of_rows(self, check: str, rows: Array, limits: list[MotionLimit], *more: Array) -> tuple[Array, Array]:
         """The largest parts of some limits, and the first ones: a check gives a row of them for each instant."""
         if not limits:
             return NOTHING, NOTHING
-        run, begin = self._checks[check], rows[0, :1]
-        parts = np.concatenate([run((row, begin)) for row in rows[:-1]]).reshape(-1, len(limits))
+        run = self._checks[check]
+        since = (rows[0, :1], *more) if more else ()
+        parts = np.concatenate([run((row, *since)) for row in rows[:-1]]).reshape(-1, len(limits))
         return parts.max(axis=0), parts[0]
 
     def _functions(self, model: ControlModel) -> list[ca.Function]:
@@ -301,7 +312,7 @@ def _jog(model: ControlModel) -> ca.Function:
 
 
 def _check(name: str, model: ControlModel, limits: list[MotionLimit], samples: int) -> ca.Function:
-    """(row, time when its path begins) -> the part of each limit of the robot, a column an instant."""
+    """(row) -> the part of each limit of the robot, a column an instant."""
     n, row, tau = model.n, ca.SX.sym("row", 2 + 6 * model.n), ca.SX.sym("tau")
     demanded = ca.SX.sym("a", n)
     acceleration = model.complete(demanded, ca.SX.zeros(n))
@@ -310,6 +321,6 @@ def _check(name: str, model: ControlModel, limits: list[MotionLimit], samples: i
     parts = ca.vertcat(ca.SX(0, 1), *(limit.part(symbols) for limit in limits if limit.part))
     at = ca.Function("at", [model.q, model.u, demanded], [ca.densify(parts)], {"cse": True})
     instant = ca.Function("instant", [row, tau], [at(*polynomial(row[2 : 2 + 3 * n], row[2 + 3 * n :], tau, row[1]))])
-    given = ca.MX.sym("row", 2 + 6 * n), ca.MX.sym("begin")
+    path_row = ca.MX.sym("row", 2 + 6 * n)
     taus = ca.DM(np.linspace(0.0, 1.0, samples)).T
-    return ca.Function(name, [*given], [instant.map(samples)(ca.repmat(given[0], 1, samples), taus)])
+    return ca.Function(name, [path_row], [instant.map(samples)(ca.repmat(path_row, 1, samples), taus)])

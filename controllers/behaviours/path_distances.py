@@ -21,9 +21,9 @@ _SAMPLES = 8
 
 
 def distance_check(name: str, model: ControlModel, pairs: Sequence[SolidPair]) -> ca.Function:
-    """(row, time when its path begins) -> the parts of `zone_limits`: the first ones, and the largest.
+    """(row, time when its path begins, whether it can be braked) -> the parts of `zone_limits`.
 
-    Two columns; zero where nothing is lacking.
+    In two columns the first ones and the largest, zero where nothing is lacking.
 
     Parameters
     ----------
@@ -35,15 +35,15 @@ def distance_check(name: str, model: ControlModel, pairs: Sequence[SolidPair]) -
         What stays apart.
     """
     n, clearances, stops = model.n, Clearances(pairs, model.bed.known), stopping_poses(model)
-    row, begin, tau = ca.SX.sym("row", 2 + 6 * n), ca.SX.sym("begin"), ca.SX.sym("tau")
+    row, (begin, brakes, tau) = ca.SX.sym("row", 2 + 6 * n), (ca.SX.sym(name) for name in ("begin", "brakes", "tau"))
     centres = [clearances.centres(q) for q in (model.q, *(stop.q for stop in stops))]
     discs, poses = centres[0].shape[1], len(centres)
     later = ca.vertcat(0, *(stop.t for stop in stops))
     ahead = ca.Function("ahead", [model.q, model.u], [ca.horzcat(*centres), later], {"cse": True})
     q, u, _ = polynomial(row[2 : 2 + 3 * n], row[2 + 3 * n :], tau, row[1])
-    at, after = ahead(q, u)
-    instant = ca.Function("instant", [row, begin, tau], [at, row[0] - begin + tau * row[1] + after])
-    given = ca.MX.sym("row", 2 + 6 * n), ca.MX.sym("begin")
+    at, after = ahead(q, ca.if_else(brakes, u, 0))
+    instant = ca.Function("instant", [row, begin, brakes, tau], [at, row[0] - begin + tau * row[1] + after])
+    given = ca.MX.sym("row", 2 + 6 * n), ca.MX.sym("begin"), ca.MX.sym("brakes")
     taus = ca.DM(np.linspace(0.0, 1.0, _SAMPLES)).T
     here, times = instant.map(_SAMPLES)(*(ca.repmat(one, 1, _SAMPLES) for one in given), taus)
     # The last pose of an instant is the first one of the next.
