@@ -42,7 +42,7 @@ function axes(frame, [x0, y0, x1, y1], xExtent, yExtent, xLabel, yLabel) {
 
 // Points {x, y, title, kind}: kinds are front, best, plain, infeasible.
 export function scatter(points, xLabel, yLabel, pick, chosen) {
-  const [w, h] = [520, 330], box = [64, 24, w - 14, h - 36], frame = svg("svg", { viewBox: `0 0 ${w} ${h}`, class: "chart scatter", role: "group", "aria-label": `${yLabel} over ${xLabel}` });
+  const [w, h] = [400, 270], box = [64, 24, w - 14, h - 36], frame = svg("svg", { viewBox: `0 0 ${w} ${h}`, class: "chart scatter", role: "group", "aria-label": `${yLabel} over ${xLabel}` });
   // The worst trials would press the others together: the axes end at the 90 % value, others stand at the edge.
   const part = (values) => { const sorted = values.filter(Number.isFinite).sort((a, b) => a - b); return extent([sorted[0], sorted[Math.floor(0.9 * (sorted.length - 1))]]); };
   const [xs, ys] = [part(points.map(({ x }) => x)), part(points.map(({ y }) => y))], [toX, toY] = [mapped(xs, box[0] + 8, box[2] - 8), mapped(ys, box[3] - 8, box[1] + 8)];
@@ -87,7 +87,7 @@ export function bars(entries) {
 
 // Values {value, id} in bins; a bin is picked by its worst one.
 export function histogram(values, label, isWorse, pick) {
-  const [w, h] = [520, 220], box = [54, 24, w - 14, h - 36], frame = svg("svg", { viewBox: `0 0 ${w} ${h}`, class: "chart", role: "group", "aria-label": `distribution of ${label}` });
+  const [w, h] = [380, 190], box = [54, 24, w - 14, h - 36], frame = svg("svg", { viewBox: `0 0 ${w} ${h}`, class: "chart", role: "group", "aria-label": `distribution of ${label}` });
   const finite = values.filter(({ value }) => Number.isFinite(value)), range = extent(finite.map(({ value }) => value)), n = Math.min(40, Math.max(5, Math.round(2 * Math.sqrt(finite.length))));
   const bins = Array.from({ length: n }, () => []), width = (range[1] - range[0]) / n;
   for (const entry of finite) bins[Math.min(n - 1, Math.floor((entry.value - range[0]) / width))].push(entry);

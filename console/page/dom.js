@@ -21,7 +21,7 @@ export function digits(value, n = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
   if (size < 1e-30) return "0";
-  return size < 1e-3 || size >= 1e6 ? value.toExponential(2) : String(Number(value.toPrecision(n)));
+  return size < 1e-3 || size >= 1e6 ? Number(value.toPrecision(3)).toExponential() : String(Number(value.toPrecision(n)));
 }
 
 // Errors carry the console's own sentence, and where it names one the key.

@@ -53,6 +53,7 @@ export class Goals {
   place(on) {
     this.isPlacing = on;
     $("goal-place").setAttribute("aria-pressed", on);
+    if (on) $("goals-card").open = true; // its answer stands inside
     if (on && !(this.pose.x in this.target)) this.#set(this.#now());
   }
 

@@ -28,10 +28,15 @@ export class Logs {
     $("log-difference").onclick = () => this.showDifference(!this.withDifference);
     $("slider").oninput = () => this.seek(Number($("slider").value));
     $("play").onclick = () => this.play(!this.isPlaying);
-    this.tools.enable(false);
+    this.#enable(false);
   }
 
   list() { return this.shelf.load(); }
+
+  #enable(isOn) {
+    this.tools.enable(isOn);
+    for (const id of ["play", "slider", "log-whole", "log-choose", "log-fit"]) $(id).disabled = !isOn;
+  }
 
   async show(path) {
     this.play(false);
@@ -45,7 +50,7 @@ export class Logs {
     this.events.add(events);
     Object.assign($("slider"), { min: t[0], max: t[1], value: t[0] });
     this.shown = t;
-    this.tools.enable(true);
+    this.#enable(true);
     $("log-result").replaceChildren();
     $("log-compare").replaceChildren();
     const names = this.names.length && this.names.every((name) => hasSignal(topics, name)) ? this.names : usualSignals(topics);

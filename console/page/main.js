@@ -55,7 +55,12 @@ class Page {
 
   async look() {
     let runs;
-    try { runs = await (await get("/api/runs")).json(); } catch (error) { if (!(error instanceof TypeError)) failed(error); return; }
+    try { runs = await (await get("/api/runs")).json(); } catch (error) {
+      this.isSilent = error instanceof TypeError; // no answer at all
+      if (this.isSilent) say("The console does not answer: it has ended, or there is no way to it."); else failed(error);
+      return;
+    }
+    if (this.isSilent) { this.isSilent = false; say(""); }
     const same = runs.find((run) => run.pid === this.live.run?.pid);
     if (same && this.live.isLost) this.live.connect(same);
     if (JSON.stringify(runs) === this.runs) return;
@@ -119,4 +124,6 @@ async function start() {
   setInterval(() => page.look(), RUNS_MS);
 }
 
+// A request that was refused where nobody waits for it, as of a log that is gone.
+addEventListener("unhandledrejection", (event) => { if ("key" in event.reason) { event.preventDefault(); failed(event.reason); } });
 start().catch(failed);

@@ -78,8 +78,8 @@ export class Plots {
     const axis = { stroke: () => css("--soft"), grid: { stroke: () => css("--line"), width: 1 }, ticks: { stroke: () => css("--line"), size: 4 }, font: FONT };
     const group = { names, box, legend, values };
     const options = {
-      width: 300, height: 120, legend: { show: false }, scales: { x: { time: false } }, padding: [6, 12, 0, 0],
-      axes: [{ ...axis, size: 24, space: 60 }, { ...axis, size: 52, values: (_, ticks) => ticks.map((tick) => digits(tick, 5)) }],
+      width: 300, height: 120, legend: { show: false }, scales: { x: { time: false }, y: { range: aroundValues } }, padding: [6, 12, 0, 0],
+      axes: [{ ...axis, size: 24, space: 60 }, { ...axis, size: 60, values: (_, ticks) => ticks.map((tick) => digits(tick, 5)) }],
       series: [{}, ...lines, ...least],
       bands: least.map((_, i) => ({ series: [i + 1, names.length + i + 1], fill: `${inkOf(i)}55` })),
       cursor: { sync: { key: uPlot.sync(this.parent.id).key }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
@@ -132,6 +132,8 @@ export class Plots {
   }
 }
 
+// Also of a value that does not change.
+const aroundValues = (_, low, high) => (low === high ? [low - (0.1 * Math.abs(low) || 1), high + (0.1 * Math.abs(high) || 1)] : uPlot.rangeNum(low, high, 0.1, true));
 const plainName = (name) => name.replace(/ \(\w+\)$/, "");
 const isDifference = (name) => name.endsWith(" (difference)");
 const dashOf = (name) => DASHES[/ \((\w+)\)$/.exec(name)?.[1] ?? splitName(name)[0]] ?? [];

@@ -133,6 +133,7 @@ def test_a_goal_is_dragged_judged_sent_and_jogged(browser, served, tmp_path):
         page = opened_page(browser, served)
         take_control_and_start(page)
         until(lambda: page.is_visible("#goals-card") and page.is_enabled("#goal-place"))
+        page.evaluate("() => { document.getElementById('goals-card').open = false; }")  # as on a tablet
         page.click("#goal-place")
         box = page.locator("#views canvas").bounding_box()
         at = page.evaluate("() => granite.live.views[0].toPage([1.6, 1.2])")
@@ -330,6 +331,45 @@ def test_a_trial_is_picked_by_mouse_and_promoted_as_by_the_command(browser, serv
     page.locator("button.worst").first.click()
     until(lambda: page.inner_text("#log-name").lower().startswith("free-flyer-seed-"), 60)
     assert page.problems == []
+
+
+MOVE = "(t) => { const e = document.getElementById('slider'); e.value = t; e.dispatchEvent(new Event('input')); }"
+
+
+def test_a_log_that_is_gone_and_a_console_that_is_silent_are_told(browser, served, tmp_path):
+    api.simulate(api.load("free-flyer", {"loop.duration_s": 1.0}), tmp_path / "a.mcap")
+    page = opened_page(browser, served)
+    page.click("[data-tab=logs]")
+    assert [page.is_disabled(part) for part in ("#play", "#slider", "#log-whole", "#log-choose")] == [True] * 4
+    page.click("#list li")
+    until(lambda: page.evaluate("() => granite.logs.frames?.length") == 1)
+    assert page.is_enabled("#play")
+    (tmp_path / "a.mcap").unlink()
+    page.evaluate(MOVE, 0.5)
+    until(lambda: "can't be read" in page.inner_text("#notice"))
+    page.context.set_offline(True)
+    until(lambda: "does not answer" in page.inner_text("#notice"))
+    page.context.set_offline(False)
+    until(lambda: page.is_hidden("#notice"))
+    assert page.problems == []
+
+
+#: the widest number beside an axis, of steps of 1, 2, 2.5 and 5 times a power of ten, as it is drawn [pixels]
+WIDEST = """async () => {
+  const { digits } = await import("/page/dom.js"), pen = document.createElement("canvas").getContext("2d");
+  pen.font = "11px system-ui, sans-serif";
+  let widest = 0;
+  for (let k = -9; k < 5; k += 1) for (const step of [1, 2, 2.5, 5]) for (let i = -10; i <= 10; i += 1)
+    widest = Math.max(widest, pen.measureText(digits(i * step * 10 ** k, 5)).width);
+  return widest;
+}"""
+
+
+def test_the_numbers_beside_an_axis_find_room(browser, served):
+    page = opened_page(browser, served)
+    until(lambda: page.evaluate("() => Boolean(window.granite)"))
+    size = page.evaluate("() => fetch('/page/plots.js').then((file) => file.text())").split("...axis, size: ")[2]
+    assert page.evaluate(WIDEST) < int(size.partition(",")[0]) - 9  # ticks and a gap
 
 
 @pytest.mark.slow
