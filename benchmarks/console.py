@@ -9,9 +9,11 @@ import contextlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,10 +33,14 @@ from benchmarks.console_runs import (
     until,
 )
 from benchmarks.result import Result
+from granite.logs.channels import Channels
 from granite.logs.log import read_log
-from granite.rt.process.other_cores import core_of
+from granite.rt.process.other_cores import core_of, threads_of
 
-_WATCHED_S, _ROUNDS, _ROUND_S, _STOPS = 60.0, 3, 15.0, 50
+_WATCHED_S, _ROUNDS, _WINDOW_S, _SETTLED_S, _STOPS = 60.0, 5, 5.0, 2.5, 50
+#: pages, whether a program wakes, and whether all of it is on the core of the loop
+_COSTS = [(0, False, False), (1, False, False), (10, False, False), (0, True, False)]
+_COSTS += [(0, False, True), (1, False, True), (10, False, True)]
 #: in the page: a log from nothing, a scene, a zoom and a hold with the time that each takes [ms]
 _OPEN = "(path) => { Object.assign(granite.logs, { frames: null, signals: null }); granite.logs.show(path); }"
 _SEEK = (
@@ -67,7 +73,7 @@ def measure() -> Iterator[Result]:
             yield from _logs(browser, address, short, hour)
         with console(folder, environment) as (_, address):
             yield from _watched(browser, address, folder, environment, hour)
-            yield from _costs(address, folder, environment)
+        yield from _costs(folder, environment)
         browser.close()
 
 
@@ -133,48 +139,99 @@ def _watched(browser: Any, address: str, folder: Path, environment: dict[str, st
     page.close()
 
 
-def _costs(address: str, folder: Path, environment: dict[str, str]) -> Iterator[Result]:
-    """The tick and the recorder without a page, with one and with ten, in turns.
+def _costs(folder: Path, environment: dict[str, str]) -> Iterator[Result]:
+    """The tick and the recorder of one run without a page, with one and with ten, in turns.
 
-    The pages only take frames, and stay off the core of the loop, as browsers of other machines do.
+    Pages only take frames; they, the console and the recorder are off the core of the loop, or all on it, where it
+    goes first. A program that wakes a thousand times a second and does nothing else takes the place of pages, too.
     """
-    ticks: dict[int, list[float]] = {0: [], 1: [], 10: []}
-    spent: dict[int, list[float]] = {0: [], 1: [], 10: []}
-    for _ in range(_ROUNDS):
-        for pages in ticks:
-            log = folder / "cost.mcap"
-            with live_run(log, environment, _ROUND_S, operator=False) as process:
-                pid = process_of_run(folder)
-                over = threading.Event()
-                time.sleep(1.0)  # the loop has found its core
-                cores = os.sched_getaffinity(0) - {core_of(pid) or 0} or {0}
-                readers = [threading.Thread(target=_read, args=(address, pid, over, cores)) for _ in range(pages)]
-                for reader in readers:
-                    reader.start()
-                time.sleep(3.0)
-                recorder = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
-                before, began = _processor_time(recorder), time.monotonic()
-                time.sleep(_ROUND_S - 8.0)
-                spent[pages].append(100 * (_processor_time(recorder) - before) / (time.monotonic() - began))
-                process.wait()
-                over.set()
-                for reader in readers:
-                    reader.join()
-            steps = read_log(log).columns(
-                list(range(*read_log(log).channels.columns("/timing", "steps").indices(10**6)))
-            )  # type: ignore[union-attr]
-            ticks[pages].append(1e6 * float(np.percentile(np.nansum(steps, axis=1)[600:], 99)))
-    alone, one, ten = (float(np.median(ticks[pages])) for pages in (0, 1, 10))
-    yield Result("tick with one page, 99 %", "us", one, alone, "without", "within 5 %", one <= 1.05 * alone)
-    yield Result("tick with ten pages, 99 %", "us", ten, alone, "without", "within 5 %", ten <= 1.05 * alone)
-    alone, one, ten = (float(np.median(spent[pages])) for pages in (0, 1, 10))
+    log, windows = folder / "cost.mcap", []
+    usable = os.sched_getaffinity(0)
+    with live_run(log, environment, len(_COSTS) * _ROUNDS * (_SETTLED_S + _WINDOW_S + 2) + 10, operator=False) as run:
+        pid = process_of_run(folder)
+        time.sleep(2.0)
+        recorder = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+        core = core_of(pid) or 0
+        _pin(pid, {core})
+        for _ in range(_ROUNDS):
+            for pages, wakes, is_on_core in _COSTS:
+                cores = {core} if is_on_core else usable - {core} or {core}
+                _pin(recorder, cores)
+                os.sched_setaffinity(0, cores)
+                with contextlib.ExitStack() as load:
+                    if pages:
+                        load.enter_context(_watching(folder, environment, pid, pages))
+                    if wakes:
+                        load.enter_context(_waking())
+                    time.sleep(_SETTLED_S)
+                    before, began = _processor_time(recorder), time.time()
+                    time.sleep(_WINDOW_S)
+                    ended = time.time()
+                    spent = 100 * (_processor_time(recorder) - before) / (ended - began)
+                os.sched_setaffinity(0, usable)
+                windows.append((pages, wakes, is_on_core, began, ended, spent))
+        run.terminate()
+        run.wait()
+    ticks, shares = defaultdict(list), defaultdict(list)
+    read = read_log(log)
+    columns = [read.channels.column("/sample", "t_s"), *_columns(read.channels, "/timing", "steps")]
+    rows = read.columns(columns)
+    t, steps = rows[:, 0] + 1e-9 * float(read.info["start_ns"]), np.nansum(rows[:, 1:], axis=1)
+    for *of, began, ended, spent in windows:
+        ticks[tuple(of)].append(1e6 * float(np.percentile(steps[(t >= began) & (t < ended)], 99)))
+        shares[tuple(of)].append(spent)
+    for is_on_core in (False, True):
+        where = "on the core of the loop" if is_on_core else "on another core"
+        alone = float(np.median(ticks[0, False, is_on_core]))
+        for pages, wakes, on_core in _COSTS:
+            if on_core == is_on_core and (pages or wakes):
+                us = float(np.median(ticks[pages, wakes, on_core]))
+                what = (
+                    f"tick beside {pages} pages {where}, 99 %" if pages else "tick beside 1000 wake-ups a second, 99 %"
+                )
+                yield Result(what, "us", us, alone, "without", "within 5 %", us <= 1.05 * alone)
+    alone, one, ten = (float(np.median(shares[pages, False, False])) for pages in (0, 1, 10))
     yield Result("recorder with one page, of a core", "%", one, alone, "without", "at most 2 more", one <= alone + 2)
     yield Result("recorder with ten pages, of a core", "%", ten, alone, "without", "at most 2 more", ten <= alone + 2)
 
 
-def _read(address: str, pid: int, over: threading.Event, cores: set[int]) -> None:
-    """A page without a browser: it takes its frames until the run is over."""
-    os.sched_setaffinity(0, cores)
+def _columns(channels: Channels, topic: str, key: str) -> list[int]:
+    return list(range(*channels.columns(topic, key).indices(10**6)))
+
+
+def _pin(process: int, cores: set[int]) -> None:
+    for thread in threads_of(process):
+        with contextlib.suppress(OSError):  # it has ended
+            os.sched_setaffinity(thread, cores)
+
+
+@contextlib.contextmanager
+def _watching(folder: Path, environment: dict[str, str], pid: int, pages: int) -> Iterator[None]:
+    """A console with pages, on the cores of this thread."""
+    over = threading.Event()
+    with console(folder, environment) as (_, address):
+        readers = [threading.Thread(target=_read, args=(address, pid, over)) for _ in range(pages)]
+        for reader in readers:
+            reader.start()
+        try:
+            yield
+        finally:
+            over.set()
+            for reader in readers:
+                reader.join()
+
+
+@contextlib.contextmanager
+def _waking() -> Iterator[None]:
+    with subprocess.Popen([sys.executable, "-c", "import time\nwhile True: time.sleep(0.001)"]) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def _read(address: str, pid: int, over: threading.Event) -> None:
+    """A page without a browser: it takes its frames."""
     host, cookie = session(address)
     with (
         contextlib.suppress(Exception),
