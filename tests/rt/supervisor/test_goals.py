@@ -335,7 +335,7 @@ class RandomOperator:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [*range(5), *(pytest.param(seed, marks=pytest.mark.study) for seed in range(5, 10))])
 def test_a_hundred_random_goals_are_reached_or_refused_and_none_ends_the_run(seed):
     run = Run(load("free-flyer", [ON_DEMAND, "loop.duration_s=900", f"seed={seed + 1}"]))
     run.source = operator = RandomOperator(seed, 100)
