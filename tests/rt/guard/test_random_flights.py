@@ -65,4 +65,9 @@ def test_no_random_flight_ends_in_a_collision(flight: Any, runs: int) -> None:
         nearest = min(nearest, *(least["least_m"] for least in summary["clearance"].values()))
         endings[summary["ended"]] = endings.get(summary["ended"], 0) + 1
     assert endings["keep_out_ahead"] > runs // 10, endings
-    assert nearest >= -0.02, endings  # of the discs that cover bodies, which extend up to 35 mm beyond them
+    # Of the discs that cover bodies, which extend up to 35 mm beyond them. The guard brakes where 10 mm would be left
+    # on straight ways between the poses of a brake. An arm that rests before its base does not go straight: in 3 of
+    # 250 flights it comes up to 20 mm nearer than expected.
+    has_arm = flight is single
+    assert nearest >= (-0.02 if has_arm and runs > 100 else 0.0), endings
+    print(f"{flight.__name__}, {runs} flights: nearest {1e3 * nearest:.1f} mm, {endings}")
