@@ -138,14 +138,6 @@ class Clearances:
         """Of all discs at a pose, side by side."""
         return self._centres(q)
 
-    def are_kept(self, least: float, *poses: TimedPose) -> ca.SX:
-        """Whether `along` is at least that for all pairs, up to rounding: by comparisons alone, which are fast."""
-        centres, kept = [(self._centres(pose.q), pose.t) for pose in poses], ca.SX(1)
-        for pair in self.pairs:
-            for way in self._ways(pair, centres):
-                kept = ca.logic_and(kept, _is_beyond(way._replace(radius=way.radius + least)))
-        return kept
-
     def _along(self, pair: SolidPair, centres: Sequence[_Centres]) -> ca.SX:
         return _least([_distance(way) for way in self._ways(pair, centres)])
 
@@ -237,23 +229,6 @@ def _distance(disc: _Way) -> ca.SX:
         part = ca.fmin(ca.fmax(part, 0.0), 1.0)
         p, radius = p + part * way, radius + (part * growth if growth is not None else 0.0)
     return ca.sqrt(ca.dot(p, p)) - radius
-
-
-def _is_beyond(disc: _Way) -> ca.SX:
-    """Whether the whole way is at least `radius` away."""
-    p, way, radius, polygon, growth = disc
-    if growth is not None:
-        return _distance(disc) >= 0
-    if polygon is not None:
-        beyond = ca.SX(0)
-        for x, y, offset in half_planes(polygon.polygon_m):
-            beyond = ca.logic_or(beyond, _products(x, y, p, way) >= offset + radius)
-        return beyond
-    end, squared = p + way, radius * radius
-    past, length = -ca.dot(p, way), ca.dot(way, way)
-    across = p[0] * way[1] - p[1] * way[0]
-    aside = ca.logic_or(ca.logic_or(past <= 0, past >= length), across * across >= squared * length)
-    return ca.logic_and(ca.logic_and(ca.dot(p, p) >= squared, ca.dot(end, end) >= squared), aside)
 
 
 def _products(x: float, y: float, p: ca.SX, way: ca.SX) -> ca.SX:

@@ -108,7 +108,7 @@ class Limits:
             return substituted
 
         def write() -> list[ca.Function]:
-            all_hold = ca.logic_and(_usable(frames, reports, waits), apart.all_hold)
+            all_hold = _usable(frames, reports, waits)
             for limit in reversed(self._limits):
                 if limit.reason not in (Reason.KEEP_OUT, Reason.KEEP_OUT_AHEAD):
                     all_hold = ca.logic_and(limit.holds, all_hold)
@@ -116,7 +116,9 @@ class Limits:
             checked, broken = computed(ca.vertcat(all_hold, monitor.memory.after), ca.vertcat(ca.SX(0, 1), *each))
             inputs = [*given, monitor.memory.before, waits]
             # Which limit does not hold takes as long again: it is asked for only where one does not.
-            return [ca.Function("checked", inputs, [checked]), ca.Function("broken", inputs, [broken])]
+            check = ca.Function("checked", inputs, [checked])
+            check = apart.added_to(check) if apart.is_needed else check
+            return [check, ca.Function("broken", inputs, [broken])]
 
         def statistics() -> ca.Function:
             values = ca.vertcat(ca.SX(0, 1), *(statistic.value for statistic in monitor.statistics))
@@ -288,7 +290,7 @@ class KeptApart:
     """Distances of what stays apart, at the pose and on the way to where the robot could stop by braking."""
 
     def __init__(self, bed: Testbed, q: ca.SX, u: ca.SX) -> None:
-        self._clearances, self._q = Clearances(guarded_pairs(bed), bed.known), q
+        self._clearances, self._q, self._u = Clearances(guarded_pairs(bed), bed.known), q, u
         self._least = bed.safety.clearance_m / 2
         if self._clearances.pairs:
             model = ControlModel(bed)
@@ -308,11 +310,20 @@ class KeptApart:
             yield Limit(distances[i] >= least, reason, name, distances[i], least)
 
     @property
-    def all_hold(self) -> ca.SX:
-        """Whether all of both kinds hold: those ahead include the pose."""
-        if not self._clearances.pairs:
-            return ca.SX(1)
-        return self._clearances.are_kept(self._least, *self._way)
+    def is_needed(self) -> bool:
+        """Whether anything stays apart."""
+        return bool(self._clearances.pairs)
+
+    def added_to(self, check: ca.Function) -> ca.Function:
+        """A check that also fails where a limit of a distance does not hold: those ahead include the pose."""
+        centres = ca.horzcat(*(self._clearances.centres(pose.q) for pose in self._way))
+        times = ca.vertcat(*(pose.t for pose in self._way))
+        poses = ca.Function("poses", [self._q, self._u], [centres, times], {"cse": True})
+        given = check.mx_in()
+        _, _, q, u, *_ = given
+        checked, lacking = check(*given), self._clearances.shortfalls([self._least], [range(len(self._way))], 1)
+        hold = ca.logic_and(checked[0], ca.sum1(lacking(*poses(q, u))[1]) == 0)
+        return ca.Function("checked", given, [ca.vertcat(hold, checked[1:])])
 
 
 def _stopping(bed: Testbed, q: ca.SX, u: ca.SX) -> Iterator[Limit]:
