@@ -68,6 +68,7 @@ class LivePage:
     async def serve(self, pages: Mapping[int, LivePage]) -> None:
         """Until the page is gone; `pages` are all pages of the run."""
         self._pages = pages
+        self._seen = max(0, self._feed.count - 1)  # the path and the history of signals are messages of their own
         if self._operation is not None:
             await self._operation.connect()
             await self._operation.read_gains()
@@ -190,7 +191,7 @@ class LivePage:
                     await asyncio.wait_for(self._drawn.wait(), 0.5)
                 continue
             if feed.count > self._seen:
-                rows, picture = feed.rows_after(self._seen), feed.picture(self._seen)
+                rows, picture = feed.rows_after(self._seen, _HISTORY), feed.picture(self._seen)
                 self._seen = feed.count
                 self._under_way.append(time.monotonic())
                 await self._send_frame("frame", rows, picture)

@@ -37,6 +37,8 @@ _HEAD, _BEFORE_ROWS = struct.Struct("<BIQ"), len(CDR_HEADER) + ROWS_HEAD.size
 _KEPT_S, _EVENTS = 60.0, 500
 #: time between two tries to connect, and to read the head of the log [s]
 _RETRY_S = 0.25
+#: rows that make up the jets of a scene at most
+_JETS = 400
 #: poses of a planned path that a page is shown
 _SHOWN = 60
 _STATUS = (("/operation", "mode"), ("/operation", "cause"), ("/verdict", "reason"))
@@ -105,7 +107,8 @@ class RunFeed:
         if self.scene is None or not self.count:
             return None
         if self._picture is None or self._picture[:2] != (seen, self.count):
-            self._picture = seen, self.count, self.scene.picture(self.rows_after(min(seen, self.count - 1)))
+            first = min(max(seen, self.count - _JETS), self.count - 1)
+            self._picture = seen, self.count, self.scene.picture(self.rows_after(first))
         return self._picture[2]
 
     def status(self) -> dict[str, Any]:

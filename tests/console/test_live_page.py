@@ -124,6 +124,7 @@ def test_a_page_sees_operates_and_loses_a_run(console: tuple[ServedConsole, Runn
     # A second page sees it, may stop it, and takes control over.
     second = Page(served, pid, cookie)
     second.wait_for(control="other", mode="running")
+    assert 0 < second.frames[0][0]["rows"] < 100  # not those of the last minute
     assert not second.ask("float")["ok"]
     second.send("control", what="take")
     first.send("alive")
