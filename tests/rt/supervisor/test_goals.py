@@ -360,7 +360,7 @@ def test_a_hundred_random_goals_are_reached_or_refused_and_none_ends_the_run(see
     assert reached >= 3
     assert jumps(done)[0] < 1e-4  # [m, rad]; the end of a jog of a joint changes its acceleration within a tick
     assert jumps(done)[1] < 1e-2
-    if seed == 0:  # a replay takes longer than its run
+    if seed in (0, 5):  # a replay takes longer than its run
         assert replay(log_of(done)).first is None
 
 
