@@ -54,5 +54,5 @@ def of_each_structure(names: Iterable[str], of: Callable[[Testbed], object] = st
 
 
 def shortened(bed: Testbed) -> Testbed:
-    """A run of 8 s at most, in which all parts have worked; whole where contacts open and close on the way."""
-    return bed if bed.switches else bed.with_changes({"loop.duration_s": min(8.0, bed.loop.duration_s)})
+    """A run of 5 s at most, in which all parts have worked; whole where contacts open and close on the way."""
+    return bed if bed.switches else bed.with_changes({"loop.duration_s": min(5.0, bed.loop.duration_s)})

@@ -11,7 +11,14 @@ from tests.validation.robustness import CONDITIONS, Condition, flights, passes, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.name)
+@pytest.mark.parametrize(
+    "condition",
+    # Of eight thrusters that are dead, or stuck open, those of one corner.
+    [
+        pytest.param(c, marks=[pytest.mark.study] * c.name.startswith(("r3", "r4", "r5", "r6", "r7")), id=c.name)
+        for c in CONDITIONS
+    ],
+)
 def test_the_move_ends_at_its_target_or_by_a_name(condition: Condition) -> None:
     flown = flights(condition)
     assert all(map(passes, flown)), row(condition, flown)

@@ -201,7 +201,7 @@ def test_a_preset_rehearses_as_it_simulates(name: str, tmp_path: Path):
         pytest.skip("no serial port exchanges all frames in its period: refused")
     ages = {f"safety.age_s.{sensor}": 1.0 for sensor in bed.sensors}  # a loaded machine delays bytes on their way
     flies_only = bed.behaviour.kind == "waypoints" and not bed.contacts
-    longest = 5.0 if "/" in name and flies_only else 12.0
+    longest = 5.0 if "/" in name and flies_only else 10.0
     bed = granite.load(name, {"loop.duration_s": min(bed.loop.duration_s, longest)} | ages)
     summary, log = rehearsed(bed, tmp_path / "run.mcap")
     assert summary["ended"] == "completed", summary["text"]

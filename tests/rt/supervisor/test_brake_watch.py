@@ -20,8 +20,21 @@ IN_CONTACT = [
 ]
 
 
+#: the other testbeds take longer
+WATCHED = (
+    "free-flyer",
+    "two-arm-free-flyer",
+    "stanford-free-flyer",
+    "spot/arm",
+    "flexible-arm",
+    "fixed-dual-arm/carry",
+)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BRAKED)
+@pytest.mark.parametrize(
+    "name", [name if name in WATCHED else pytest.param(name, marks=pytest.mark.study) for name in BRAKED]
+)
 def test_actuators_that_are_wrong_from_the_start_are_not_braked_with(name: str):
     bed = load(name)
     for wrong in (*wrong_motors(bed), *wrong_thrusters(bed)):
