@@ -175,7 +175,10 @@ def test_a_path_around_a_zone_is_planned_drawn_and_flown_by_clicks(browser, serv
         assert np.array(page.evaluate(PLAN)) == pytest.approx(path)
         other = opened_page(browser, served)
         until(
-            lambda: other.evaluate("() => granite.live.views.length") and np.shape(other.evaluate(PLAN)) == path.shape
+            lambda: (
+                other.evaluate("() => window.granite?.live.views.length")
+                and np.shape(other.evaluate(PLAN)) == path.shape
+            )
         )
         other.close()
         # Plans begin at rest, and end outside of zones: the sentences of the channel.
