@@ -30,6 +30,7 @@ def execute(cells: list[dict[str, Any]]) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    plt.close("all")
     names: dict[str, Any] = {"__name__": "__main__"}
     for count, cell in enumerate((cell for cell in cells if cell["cell_type"] == "code"), 1):
         source = "".join(cell["source"])

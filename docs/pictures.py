@@ -1,7 +1,8 @@
-"""Makes the pictures of docs/gallery.md and docs/tutorial.md, and the gallery's page.
+"""Makes the pictures of docs/gallery.md, docs/tutorial.md and other pages, and the gallery's page.
 
-python -m docs.pictures              # both
+python -m docs.pictures              # all
 python -m docs.pictures gallery spot # these testbeds or examples alone
+python -m docs.pictures pages safety # of these pages alone
 python -m docs.pictures tutorial     # runs the commands and programs of the page: some minutes
 """
 
@@ -16,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib.style
 from matplotlib.figure import Figure
@@ -24,6 +26,7 @@ from PIL import Image
 import granite
 from docs.small_png import small_png
 from granite.config.catalogue import catalogue
+from granite.views.plots import plot_log
 from granite.views.plots.layout import lay_out_view
 from granite.views.plots.run import PlottedRun
 from granite.views.plots.style import STYLE
@@ -43,6 +46,33 @@ VARIANTS = {
     "two-flyers": ("two-flyers/beam", "two-flyers/docking"),
     "fixed-dual-arm": ("fixed-dual-arm/pick-and-place", "fixed-dual-arm/carry-flexible"),
     "leap": ("leap/one-by-one", "leap/crawl"),
+}
+
+
+#: runs that show what a page is about: testbed, changes, panels of the plot
+RUNS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "calibration": ("free-flyer", {"behaviour": {"kind": "survey"}, "loop.duration_s": 240.0}, ["view"]),
+    "devices": ("spot/arm", {"loop.duration_s": 20.0}, ["torques", "valves"]),
+    "faults": (
+        "free-flyer",
+        {
+            "simulation.events": [
+                {"at_s": 12.0, "kind": "fault", "device": "thrusters", "unit": "r5", "what": "stuck_open"}
+            ]
+        },
+        ["tracking", "valves"],
+    ),
+    "pose-stream": ("three-flyers", {}, ["view"]),
+    "safety": (
+        "free-flyer",
+        {
+            "loop.duration_s": 20.0,
+            "behaviour.check_moves": False,
+            "behaviour.waypoints": [{"duration_s": 12.0, "target": {"base_x_m": 3.6}}],
+        },
+        ["view"],
+    ),
+    "simulated-lab": ("free-flyer/harsh", {}, ["tracking", "wrench"]),
 }
 
 
@@ -105,6 +135,16 @@ def gallery(names: Sequence[str] = ()) -> None:
     (DOCS / "gallery.md").write_text("\n".join(page) + "\n")
 
 
+def pages(names: Sequence[str] = ()) -> None:
+    """The plots of runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        for page in names or RUNS:
+            bed, changes, panels = RUNS[page]
+            path = Path(folder) / f"{page}.png"
+            plot_log(granite.simulate(granite.load(bed, changes)), path, panels=panels)
+            save(Image.open(path), DOCS / "plots" / path.name, WIDTH)
+
+
 def tutorial() -> None:
     """Run the page as a script, and keep the pictures that its commands write."""
     with tempfile.TemporaryDirectory() as folder:
@@ -119,5 +159,7 @@ if __name__ == "__main__":
     which, *names = sys.argv[1:] or ("",)
     if which in ("", "gallery"):
         gallery(names)
+    if which in ("", "pages"):
+        pages(names)
     if which in ("", "tutorial"):
         tutorial()
