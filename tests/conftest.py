@@ -1,7 +1,7 @@
 """What all tests share: random examples that are the same for everyone, unless HYPOTHESIS_PROFILE=explore asks for
 more; models in the virtual machine; a budget of processor time for tests that are not marked slow; models compiled
-quickly where these alone are run: it is the first run of most; garbage that is not searched for in all that the suite
-itself has in memory; and tests that run in real time go before those beside them."""
+quickly where these alone are run: it is the first run of most; and garbage that is not searched for in all that the
+suite itself has in memory."""
 
 import gc
 import importlib.util
@@ -18,16 +18,6 @@ from tests.support.processor_budget import Use
 
 #: where its wheel is missing: on ARM, and beyond Python 3.13
 collect_ignore = [] if importlib.util.find_spec("cyclonedds") else ["drivers/ros2", "rt/ros2"]
-
-#: folders and files whose tests wait for other processes in real time
-REAL_TIME = (
-    "tests/cli/test_tune_live.py", "tests/console/", "tests/docs/test_tutorial.py", "tests/drivers/", "tests/examples/",
-    "tests/firmware/", "tests/rt/fault_matrix/", "tests/rt/live/", "tests/rt/loop/", "tests/rt/operator/",
-    "tests/rt/process/", "tests/rt/recording/", "tests/rt/rehearsal/", "tests/rt/ros2/",
-)  # fmt: skip
-#: of other tests: behind recorders and planners, too; where workers share cores, and may raise their priority again
-BEHIND = 15
-SHARES_CORES = "PYTEST_XDIST_WORKER" in os.environ and os.geteuid() == 0
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=1000)
@@ -71,13 +61,6 @@ def _small_process() -> Generator[None]:
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models run in the virtual machine: many small ones are not worth compiling, and the bits are the same."""
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Its place among the workers."""
-    if SHARES_CORES:
-        os.setpriority(os.PRIO_PROCESS, 0, 0 if item.nodeid.startswith(REAL_TIME) else BEHIND)
 
 
 @pytest.hookimpl(wrapper=True)
